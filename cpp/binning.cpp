@@ -1,0 +1,481 @@
+#include "binning.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "simd.hpp"
+
+namespace treemeans {
+namespace {
+
+constexpr std::int64_t kSample = 1024;        // rows looked at to choose a feature's bins
+constexpr std::int64_t kTileRows = 256;
+constexpr std::int32_t kTileColumns = 16;
+constexpr double kSparseShare = 15.0 / 16.0;  // of the default value, to store the others only
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Bin of v: the number of edges below it; so bin b holds (edges[b - 1], edges[b]].
+struct Edges {
+  std::array<double, Bins::kMax> at;  // 255 of them, padded with infinity
+  Edges() { at.fill(kInfinity); }
+};
+
+enum class Kind { unit, edges, sparse };
+
+// How one feature is binned, and what has been learnt of its bins.
+struct Plan {
+  Kind kind = Kind::edges;
+  double base = 0.0;           // unit: bin b holds the value base + b
+  double default_value = 0.0;  // sparse
+  Edges edges;
+  bool failed = false;  // the sample misled: a value does not fit
+  bool finite = true;
+  std::uint8_t least = 255, greatest = 0;  // unit: codes that occur
+  std::array<double, Bins::kMax> low, high;
+  std::vector<Row> rows;  // sparse: rows that differ from the default, and their values
+  std::vector<double> values;
+
+  Plan() {
+    low.fill(kInfinity);
+    high.fill(-kInfinity);
+  }
+};
+
+bool is_integral(const double* v, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i)
+    if (v[i] != std::nearbyint(v[i])) return false;
+  return true;
+}
+
+// Edges from an ascending sample. A value seen often enough to fill a bin gets one of its own, shut
+// off on both sides; the others are grouped into bins of about equal weight.
+Edges choose_edges(const std::vector<double>& sorted, int max_bins) {
+  struct Run {
+    double value;
+    std::int64_t count;
+  };
+  std::vector<Run> runs;
+  for (double v : sorted) {
+    if (runs.empty() || runs.back().value != v) runs.push_back({v, 0});
+    ++runs.back().count;
+  }
+  const int max_edges = max_bins - 1;
+  const auto n = static_cast<std::int64_t>(sorted.size());
+  const bool isolate = 2 * static_cast<std::int64_t>(runs.size()) <= max_edges;
+  const std::int64_t target = isolate ? 1 : std::max<std::int64_t>(1, n / (max_edges / 2));
+  const std::int64_t heavy = std::max<std::int64_t>(2, target);
+  std::vector<double> edges;
+  std::int64_t filled = 0;
+  for (const Run& run : runs) {
+    const bool alone = isolate || run.count >= heavy;
+    const double below = std::nextafter(run.value, -kInfinity);
+    if (alone && (edges.empty() || edges.back() < below)) edges.push_back(below);
+    filled = alone ? 0 : filled + run.count;
+    if (alone || filled >= target) {
+      edges.push_back(run.value);
+      filled = 0;
+    }
+  }
+  Edges chosen;
+  // Too many (many heavy values): keep every second, and so on. Only the width of bins suffers.
+  std::size_t stride = 1;
+  while (edges.size() / stride > static_cast<std::size_t>(max_edges)) ++stride;
+  std::size_t kept = 0;
+  for (std::size_t i = stride - 1; i < edges.size() && kept < static_cast<std::size_t>(max_edges);
+       i += stride)
+    chosen.at[kept++] = edges[i];
+  return chosen;
+}
+
+// Adds the two edges that give `value` a bin of its own, making room if need be.
+void isolate_value(Edges& edges, double value, int max_bins) {
+  std::vector<double> all(edges.at.begin(), edges.at.end());
+  while (!all.empty() && all.back() == kInfinity) all.pop_back();
+  while (static_cast<int>(all.size()) > max_bins - 3) all.erase(all.begin() + all.size() / 2);
+  all.push_back(value);
+  all.push_back(std::nextafter(value, -kInfinity));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  edges.at.fill(kInfinity);
+  std::copy(all.begin(), all.end(), edges.at.begin());
+}
+
+TM_CLONES bool code_unit(const double* TM_RESTRICT v, std::int64_t n, double base,
+                         std::uint8_t* TM_RESTRICT codes) {
+  int bad = 0;
+#pragma omp simd reduction(| : bad)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double u = v[i] - base;
+    const double clipped = u >= 0.0 ? (u <= 255.0 ? u : 255.0) : 0.0;
+    const int q = static_cast<int>(clipped);
+    bad |= (static_cast<double>(q) != u) ? 1 : 0;
+    codes[i] = static_cast<std::uint8_t>(q);
+  }
+  return bad == 0;
+}
+
+TM_CLONES void code_range(const std::uint8_t* TM_RESTRICT codes, std::int64_t n, std::uint8_t& least,
+                          std::uint8_t& greatest) {
+  std::uint8_t low = least, high = greatest;
+  for (std::int64_t i = 0; i < n; ++i) {
+    low = codes[i] < low ? codes[i] : low;
+    high = codes[i] > high ? codes[i] : high;
+  }
+  least = low;
+  greatest = high;
+}
+
+TM_CLONES void code_edges(const double* TM_RESTRICT v, std::int64_t n,
+                          const double* TM_RESTRICT edges, std::uint8_t* TM_RESTRICT codes) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int32_t bin = 0;
+    bin += edges[bin + 127] < v[i] ? 128 : 0;
+    bin += edges[bin + 63] < v[i] ? 64 : 0;
+    bin += edges[bin + 31] < v[i] ? 32 : 0;
+    bin += edges[bin + 15] < v[i] ? 16 : 0;
+    bin += edges[bin + 7] < v[i] ? 8 : 0;
+    bin += edges[bin + 3] < v[i] ? 4 : 0;
+    bin += edges[bin + 1] < v[i] ? 2 : 0;
+    bin += edges[bin] < v[i] ? 1 : 0;
+    codes[i] = static_cast<std::uint8_t>(bin);
+  }
+}
+
+TM_CLONES void subtract(std::uint8_t* codes, std::int64_t n, std::uint8_t by) {
+  for (std::int64_t i = 0; i < n; ++i) codes[i] = static_cast<std::uint8_t>(codes[i] - by);
+}
+
+TM_CLONES bool all_equal(const double* TM_RESTRICT v, std::int64_t n, double value) {
+  int differs = 0;
+#pragma omp simd reduction(| : differs)
+  for (std::int64_t i = 0; i < n; ++i) differs |= v[i] != value ? 1 : 0;
+  return differs == 0;
+}
+
+void widen_bins(const double* v, std::int64_t n, const std::uint8_t* codes, Plan& plan) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint8_t b = codes[i];
+    plan.low[b] = v[i] < plan.low[b] ? v[i] : plan.low[b];
+    plan.high[b] = v[i] > plan.high[b] ? v[i] : plan.high[b];
+  }
+}
+
+void check_finite(const double* v, std::int64_t n, Plan& plan) {
+  for (std::int64_t i = 0; i < n; ++i) plan.finite = plan.finite && std::isfinite(v[i]);
+}
+
+// Room on both sides of what the sample saw, for values it did not see.
+double unit_base(double least, double greatest) {
+  return least - std::floor((255.0 - (greatest - least)) / 2.0);
+}
+
+// sample: finite values, at least one; left sorted or not.
+void plan_feature(std::vector<double>& sample, Plan& plan) {
+  const auto [least, greatest] = std::minmax_element(sample.begin(), sample.end());
+  const double base = unit_base(*least, *greatest);
+  const bool unit = *greatest - *least <= 255.0 && std::abs(base) < 1e15 &&
+                    is_integral(sample.data(), static_cast<std::int64_t>(sample.size()));
+  std::int64_t most = 0;
+  if (unit) {
+    std::array<std::int64_t, 256> counts{};
+    for (double v : sample) ++counts[static_cast<int>(v - base)];
+    const auto top = std::max_element(counts.begin(), counts.end());
+    most = *top;
+    plan.default_value = base + static_cast<double>(top - counts.begin());
+    plan.base = base;
+    plan.kind = Kind::unit;
+  } else {
+    std::sort(sample.begin(), sample.end());
+    plan.edges = choose_edges(sample, Bins::kMax);
+    for (std::size_t i = 0, j; i < sample.size(); i = j) {
+      for (j = i; j < sample.size() && sample[j] == sample[i];) ++j;
+      if (static_cast<std::int64_t>(j - i) > most) {
+        most = static_cast<std::int64_t>(j - i);
+        plan.default_value = sample[i];
+      }
+    }
+  }
+  if (static_cast<double>(most) >= kSparseShare * static_cast<double>(sample.size()))
+    plan.kind = Kind::sparse;
+}
+
+std::vector<Row> sample_rows(std::int64_t n_rows) {
+  const std::int64_t m = std::min(n_rows, kSample);
+  std::vector<Row> rows(m);
+  std::uint64_t state = 0x9E3779B97F4A7C15ull;
+  for (std::int64_t j = 0; j < m; ++j) {  // one from each of m strata, at a scrambled place
+    const std::int64_t from = j * n_rows / m, to = (j + 1) * n_rows / m;
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    rows[j] = static_cast<Row>(from + static_cast<std::int64_t>((state >> 33) % (to - from)));
+  }
+  return rows;
+}
+
+// The column's next rows, [r0, r0 + n), under its plan.
+void code_rows(const double* v, std::int64_t r0, std::int64_t n, Plan& plan, std::uint8_t* codes) {
+  if (plan.failed) return;
+  switch (plan.kind) {
+    case Kind::unit:
+      plan.failed = !code_unit(v, n, plan.base, codes + r0);
+      code_range(codes + r0, n, plan.least, plan.greatest);
+      break;
+    case Kind::edges:
+      check_finite(v, n, plan);
+      code_edges(v, n, plan.edges.at.data(), codes + r0);
+      widen_bins(v, n, codes + r0, plan);
+      break;
+    case Kind::sparse:
+      if (all_equal(v, n, plan.default_value)) break;
+      for (std::int64_t i = 0; i < n; ++i) {
+        if (v[i] == plan.default_value) continue;
+        plan.rows.push_back(static_cast<Row>(r0 + i));
+        plan.values.push_back(v[i]);
+      }
+      break;
+  }
+}
+
+// A feature that has been through its plan.
+struct Column {
+  std::unique_ptr<std::uint8_t[]> codes;  // none: sparse
+  std::vector<double> low, high;
+  double default_value = 0.0;
+  std::vector<Row> rows;
+  std::vector<double> values;
+  bool finite = true;
+};
+
+void finish_dense(const Plan& plan, std::int64_t n, Column& column) {
+  if (plan.kind == Kind::unit) {
+    subtract(column.codes.get(), n, plan.least);
+    for (int b = plan.least; b <= plan.greatest; ++b) column.low.push_back(plan.base + b);
+    column.high = column.low;
+    return;
+  }
+  int last = Bins::kMax - 1;
+  while (last > 0 && plan.low[last] > plan.high[last]) --last;
+  column.low.assign(plan.low.begin(), plan.low.begin() + last + 1);
+  column.high.assign(plan.high.begin(), plan.high.begin() + last + 1);
+}
+
+// Bins a few neighbouring features in one walk over the rows.
+class Strip {
+ public:
+  Strip(const DensePoints& points, const std::vector<Row>& sample)
+      : points_(points), sampled_(sample), tile_(kTileRows * kTileColumns) {}
+
+  void run(std::int32_t begin, std::int32_t end, std::vector<Column>& columns) {
+    plans_.assign(end - begin, Plan());
+    for (std::int32_t f = begin; f < end; ++f) {
+      read_sample(f);
+      plan_feature(sample_, plans_[f - begin]);
+    }
+    code(begin, end, begin, columns);
+    for (std::int32_t f = begin; f < end; ++f) {
+      Plan& plan = plans_[f - begin];
+      if (plan.failed || static_cast<std::int64_t>(plan.rows.size()) > points_.n_rows / 4) {
+        plan = Plan();  // the sample misled: once more, with bins that fit anything
+        read_sample(f);
+        std::sort(sample_.begin(), sample_.end());
+        plan.edges = choose_edges(sample_, Bins::kMax);
+        code(f, f + 1, begin, columns);
+      }
+      Column& column = columns[f];
+      column.finite = plan.finite;
+      column.default_value = plan.default_value;
+      column.rows = std::move(plan.rows);
+      column.values = std::move(plan.values);
+      if (plan.kind != Kind::sparse) finish_dense(plan, points_.n_rows, column);
+    }
+  }
+
+ private:
+  void read_sample(std::int32_t feature) {
+    sample_.resize(sampled_.size());
+    points_.column(feature, sampled_.data(), static_cast<std::int64_t>(sampled_.size()), sample_.data());
+    std::erase_if(sample_, [](double v) { return !std::isfinite(v); });
+    if (sample_.empty()) sample_.push_back(0.0);
+  }
+
+  void code(std::int32_t begin, std::int32_t end, std::int32_t first_plan, std::vector<Column>& columns) {
+    for (std::int32_t f = begin; f < end; ++f)
+      if (plans_[f - first_plan].kind != Kind::sparse && !columns[f].codes)
+        columns[f].codes.reset(new std::uint8_t[points_.n_rows]);
+    for (std::int64_t r0 = 0; r0 < points_.n_rows; r0 += kTileRows) {
+      const std::int64_t r1 = std::min(r0 + kTileRows, points_.n_rows);
+      points_.tile(r0, r1, begin, end, tile_.data());
+      for (std::int32_t f = begin; f < end; ++f)
+        code_rows(tile_.data() + (f - begin) * (r1 - r0), r0, r1 - r0, plans_[f - first_plan],
+                  columns[f].codes.get());
+    }
+  }
+
+  const DensePoints& points_;
+  const std::vector<Row>& sampled_;
+  std::vector<double> tile_, sample_;
+  std::vector<Plan> plans_;
+};
+
+// Appends a slot whose bins are `low`, `high`.
+void add_slot(Bins& bins, std::int32_t feature, const std::vector<double>& low,
+              const std::vector<double>& high) {
+  bins.feature.push_back(feature);
+  bins.low.insert(bins.low.end(), low.begin(), low.end());
+  bins.high.insert(bins.high.end(), high.begin(), high.end());
+  bins.first.push_back(static_cast<std::int64_t>(bins.low.size()));
+}
+
+// The entries of a sparse feature: rows ascend; values differ from the default.
+struct Entries {
+  std::int32_t feature;
+  double default_value;
+  const Row* rows;
+  const double* values;
+  std::int64_t n;
+  std::vector<std::uint8_t> codes;
+  std::vector<double> low, high;
+  std::int32_t default_bin = 0;
+  bool finite = true;
+};
+
+Plan plan_entries(const Entries& entries) {
+  Plan plan;
+  double least = entries.default_value, greatest = entries.default_value;
+  for (std::int64_t i = 0; i < entries.n; ++i) {
+    least = std::min(least, entries.values[i]);
+    greatest = std::max(greatest, entries.values[i]);
+  }
+  plan.base = least;
+  if (greatest - least <= 255.0 && std::abs(least) < 1e15 &&
+      is_integral(&entries.default_value, 1) && is_integral(entries.values, entries.n)) {
+    plan.kind = Kind::unit;
+    return plan;
+  }
+  const std::int64_t m = std::min(entries.n, kSample);
+  std::vector<double> sample(m);
+  for (std::int64_t j = 0; j < m; ++j) sample[j] = entries.values[j * entries.n / m];
+  std::sort(sample.begin(), sample.end());
+  // Fewer bins for a short list: sums are kept for every bin of every sparse feature.
+  const int max_bins = static_cast<int>(std::clamp<std::int64_t>(entries.n / 16, 16, Bins::kMax - 2));
+  plan.edges = choose_edges(sample, max_bins);
+  isolate_value(plan.edges, entries.default_value, Bins::kMax);
+  return plan;
+}
+
+// Codes of the entries, bins that occur only.
+void code_entries(Entries& entries) {
+  for (std::int64_t i = 0; i < entries.n; ++i)
+    entries.finite = entries.finite && std::isfinite(entries.values[i]);
+  if (!entries.finite) return;
+  Plan plan = plan_entries(entries);
+  entries.codes.resize(entries.n);
+  std::uint8_t default_code = 0;
+  const auto code = [&](const double* v, std::int64_t n, std::uint8_t* out) {
+    if (plan.kind == Kind::unit) {
+      code_unit(v, n, plan.base, out);
+    } else {
+      code_edges(v, n, plan.edges.at.data(), out);
+    }
+    widen_bins(v, n, out, plan);
+  };
+  code(entries.values, entries.n, entries.codes.data());
+  code(&entries.default_value, 1, &default_code);
+  std::array<std::uint8_t, Bins::kMax> renumbered{};
+  for (int b = 0; b < Bins::kMax; ++b) {
+    if (plan.low[b] > plan.high[b]) continue;
+    renumbered[b] = static_cast<std::uint8_t>(entries.low.size());
+    entries.low.push_back(plan.low[b]);
+    entries.high.push_back(plan.high[b]);
+  }
+  for (std::uint8_t& c : entries.codes) c = renumbered[c];
+  entries.default_bin = renumbered[default_code];
+}
+
+// Adds the sparse slots, and turns their entries, which lie feature by feature, into rows.
+void add_sparse_slots(Bins& bins, std::vector<Entries>& all) {
+  const std::int64_t begin = bins.first.back();
+  bins.indptr.assign(bins.n_rows + 1, 0);
+  for (const Entries& entries : all)
+    for (std::int64_t i = 0; i < entries.n; ++i) ++bins.indptr[entries.rows[i] + 1];
+  for (std::int64_t r = 0; r < bins.n_rows; ++r) bins.indptr[r + 1] += bins.indptr[r];
+  bins.entries.resize(bins.indptr[bins.n_rows]);
+  for (Entries& entries : all) {
+    const std::int64_t first = bins.first.back() - begin;
+    for (std::int64_t i = 0; i < entries.n; ++i)
+      bins.entries[bins.indptr[entries.rows[i]]++] = static_cast<std::uint32_t>(first + entries.codes[i]);
+    bins.default_bin.push_back(entries.default_bin);
+    add_slot(bins, entries.feature, entries.low, entries.high);
+  }
+  // Filling moved each row's start to the next one's.
+  for (std::int64_t r = bins.n_rows; r > 0; --r) bins.indptr[r] = bins.indptr[r - 1];
+  bins.indptr[0] = 0;
+}
+
+bool finish_sparse(Bins& bins, std::vector<Entries>& all, int n_threads) {
+  const auto n = static_cast<std::int64_t>(all.size());
+#pragma omp parallel for schedule(dynamic, 16) num_threads(n_threads)
+  for (std::int64_t i = 0; i < n; ++i) code_entries(all[i]);
+  if (std::any_of(all.begin(), all.end(), [](const Entries& e) { return !e.finite; })) return false;
+  add_sparse_slots(bins, all);
+  return true;
+}
+
+void start(Bins& bins, const Points& points) {
+  bins.n_rows = points.n_rows;
+  bins.n_features = points.n_features;
+  bins.first.assign(1, 0);
+}
+
+}  // namespace
+
+std::int64_t Bins::n_bytes() const {
+  return static_cast<std::int64_t>(n_dense) * n_rows +
+         static_cast<std::int64_t>(entries.size() * sizeof(entries[0]) +
+                                   indptr.size() * sizeof(indptr[0]) +
+                                   (low.size() + high.size()) * sizeof(low[0]));
+}
+
+bool make_bins(const DensePoints& points, int n_threads, Bins& bins) {
+  start(bins, points);
+  const std::int32_t d = points.n_features;
+  const std::vector<Row> sample = sample_rows(points.n_rows);
+  std::vector<Column> columns(d);
+#pragma omp parallel num_threads(n_threads)
+  {
+    Strip strip(points, sample);
+#pragma omp for schedule(dynamic)
+    for (std::int32_t f = 0; f < d; f += kTileColumns)
+      strip.run(f, std::min(f + kTileColumns, d), columns);
+  }
+  std::vector<Entries> sparse;
+  for (std::int32_t f = 0; f < d; ++f) {
+    Column& column = columns[f];
+    if (!column.finite) return false;
+    if (!column.codes) {
+      sparse.push_back({f, column.default_value, column.rows.data(), column.values.data(),
+                        static_cast<std::int64_t>(column.rows.size()), {}, {}, {}});
+    } else {
+      add_slot(bins, f, column.low, column.high);
+      bins.codes.push_back(std::move(column.codes));
+      ++bins.n_dense;
+    }
+  }
+  return finish_sparse(bins, sparse, n_threads);
+}
+
+bool make_bins(const SparsePoints& points, int n_threads, Bins& bins) {
+  start(bins, points);
+  const Compressed& columns = points.by_column;
+  std::vector<Entries> sparse;
+  for (std::int32_t f = 0; f < points.n_features; ++f) {
+    const std::int64_t begin = columns.indptr[f];
+    sparse.push_back({f, 0.0, columns.indices + begin, columns.data + begin,
+                      columns.indptr[f + 1] - begin, {}, {}, {}});
+  }
+  return finish_sparse(bins, sparse, n_threads);
+}
+
+}  // namespace treemeans

@@ -1,0 +1,139 @@
+#include "distances.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "simd.hpp"
+
+namespace treemeans {
+namespace {
+
+constexpr std::int64_t kRows = 256;
+constexpr std::int32_t kColumns = 32;
+
+// sums[c][i] += (tile[f][i] - center[c][f])^2 for the tile's columns, in their order.
+TM_CLONES void add_squares(const double* TM_RESTRICT tile, std::int64_t m, std::int32_t width,
+                           const double* TM_RESTRICT centers, std::int64_t center_stride,
+                           std::int64_t k, double* TM_RESTRICT sums) {
+  for (std::int64_t c = 0; c < k; ++c) {
+    const double* center = centers + c * center_stride;
+    double* sum = sums + c * kRows;
+    std::int32_t f = 0;
+    for (; f + 4 <= width; f += 4) {
+      const double *x0 = tile + f * m, *x1 = x0 + m, *x2 = x1 + m, *x3 = x2 + m;
+      const double c0 = center[f], c1 = center[f + 1], c2 = center[f + 2], c3 = center[f + 3];
+#pragma omp simd
+      for (std::int64_t i = 0; i < m; ++i) {
+        const double a = x0[i] - c0, b = x1[i] - c1, d = x2[i] - c2, e = x3[i] - c3;
+        sum[i] = (((sum[i] + a * a) + b * b) + d * d) + e * e;
+      }
+    }
+    for (; f < width; ++f) {
+      const double *x = tile + f * m, at = center[f];
+#pragma omp simd
+      for (std::int64_t i = 0; i < m; ++i) sum[i] += (x[i] - at) * (x[i] - at);
+    }
+  }
+}
+
+// costs[c * stride] of one row become regrets.
+TM_INLINE void write_row(const double* costs, std::int64_t stride, std::int64_t row, double shift,
+                         const Regrets& out) {
+  std::int64_t nearest = 0;
+  for (std::int64_t c = 1; c < out.k; ++c)
+    if (costs[c * stride] < costs[nearest * stride]) nearest = c;
+  const double least = costs[nearest * stride];
+  out.nearest[row] = static_cast<std::int32_t>(nearest);
+  out.base[row] = std::max(0.0, least + shift);
+  for (std::int64_t c = 0; c < out.k; ++c) out.regret[row * out.k + c] = costs[c * stride] - least;
+}
+
+}  // namespace
+
+void price(const DensePoints& points, const double* centers, const Regrets& out, int n_threads) {
+  const std::int64_t n = points.n_rows;
+  const std::int32_t d = points.n_features;
+#pragma omp parallel num_threads(n_threads)
+  {
+    std::vector<double> tile(kRows * kColumns), sums(out.k * kRows);
+#pragma omp for schedule(dynamic, 4)
+    for (std::int64_t r0 = 0; r0 < n; r0 += kRows) {
+      const std::int64_t r1 = std::min(r0 + kRows, n);
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (std::int32_t f0 = 0; f0 < d; f0 += kColumns) {
+        const std::int32_t f1 = std::min(f0 + kColumns, d);
+        points.tile(r0, r1, f0, f1, tile.data());
+        add_squares(tile.data(), r1 - r0, f1 - f0, centers + f0, d, out.k, sums.data());
+      }
+      for (std::int64_t r = r0; r < r1; ++r) write_row(sums.data() + (r - r0), kRows, r, 0.0, out);
+    }
+  }
+}
+
+// |x - c|^2 = |x|^2 - 2 x.c + |c|^2, of which only the non-zeros of x are touched.
+void price(const SparsePoints& points, const double* centers, const Regrets& out, int n_threads) {
+  const std::int64_t n = points.n_rows, d = points.n_features, k = out.k;
+  std::vector<double> by_feature(d * k), norms(k, 0.0);
+  for (std::int64_t c = 0; c < k; ++c) {
+    for (std::int64_t f = 0; f < d; ++f) {
+      const double at = centers[c * d + f];
+      by_feature[f * k + c] = -2.0 * at;
+      norms[c] += at * at;
+    }
+  }
+  const Compressed& rows = points.by_row;
+#pragma omp parallel num_threads(n_threads)
+  {
+    std::vector<double> costs(k);
+#pragma omp for schedule(dynamic, 256)
+    for (std::int64_t r = 0; r < n; ++r) {
+      std::copy(norms.begin(), norms.end(), costs.begin());
+      double norm = 0.0;
+      for (std::int64_t e = rows.indptr[r]; e < rows.indptr[r + 1]; ++e) {
+        const double value = rows.data[e];
+        const double* at = by_feature.data() + rows.indices[e] * k;
+        double* cost = costs.data();
+        norm += value * value;
+#pragma omp simd
+        for (std::int64_t c = 0; c < k; ++c) cost[c] += value * at[c];
+      }
+      write_row(costs.data(), 1, r, norm, out);
+    }
+  }
+}
+
+void total_regrets(const double* regret, const double* weights, std::int64_t n, std::int64_t k,
+                   double* totals, int n_threads) {
+  constexpr std::int64_t block = 4096;
+  const std::int64_t n_blocks = (n + block - 1) / block;
+  std::vector<double> partial(n_blocks * k, 0.0);
+#pragma omp parallel for schedule(static) num_threads(n_threads)
+  for (std::int64_t b = 0; b < n_blocks; ++b) {
+    double* sum = partial.data() + b * k;
+    for (std::int64_t r = b * block; r < std::min((b + 1) * block, n); ++r) {
+      const double weight = weights ? weights[r] : 1.0;
+#pragma omp simd
+      for (std::int64_t c = 0; c < k; ++c) sum[c] += weight * regret[r * k + c];
+    }
+  }
+  std::fill(totals, totals + k, 0.0);
+  for (std::int64_t b = 0; b < n_blocks; ++b)
+    for (std::int64_t c = 0; c < k; ++c) totals[c] += partial[b * k + c];
+}
+
+void to_fixed(double* values, const double* weights, bool whole_weights, double scale,
+              std::int64_t n, std::int64_t k, int n_threads) {
+#pragma omp parallel for schedule(static) num_threads(n_threads)
+  for (std::int64_t r = 0; r < n; ++r) {
+    const double factor = weights && !whole_weights ? scale * weights[r] : scale;
+    const std::int64_t copies = weights && whole_weights ? static_cast<std::int64_t>(weights[r]) : 1;
+    for (std::int64_t c = 0; c < k; ++c) {
+      double& value = values[r * k + c];
+      value = std::bit_cast<double>(static_cast<std::int64_t>(std::nearbyint(value * factor)) * copies);
+    }
+  }
+}
+
+}  // namespace treemeans

@@ -1,0 +1,259 @@
+// The Python face of the kernels: the only file that knows a Python type. Arrays are borrowed, never
+// copied; the interpreter lock is released while a kernel runs.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+#include <omp.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include "binning.hpp"
+#include "distances.hpp"
+#include "mistakes.hpp"
+#include "partition.hpp"
+#include "points.hpp"
+#include "surrogate.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace treemeans {
+namespace {
+
+template <class T, int N>
+using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using InOut = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<nb::numpy, T>;
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using CutTuple = std::optional<std::tuple<std::int64_t, std::int32_t, double, double>>;
+
+template <class T>
+Out<T> new_array(std::initializer_list<std::size_t> shape, bool zeroed = false) {
+  std::size_t size = 1;
+  for (std::size_t s : shape) size *= s;
+  T* data = zeroed ? new T[size]() : new T[size];
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return Out<T>(data, shape, owner);
+}
+
+template <class T>
+const T* or_null(const std::optional<In<T, 1>>& array) {
+  return array ? array->data() : nullptr;
+}
+
+CutTuple as_tuple(const std::optional<Cut>& cut) {
+  if (!cut) return std::nullopt;
+  return std::make_tuple(cut->cost, cut->feature, cut->low, cut->high);
+}
+
+template <class T>
+bool try_dense(const AnyMatrix& array, std::unique_ptr<Points>& out) {
+  if (array.dtype() != nb::dtype<T>()) return false;
+  out = std::make_unique<StridedPoints<T>>(
+      static_cast<const T*>(array.data()), static_cast<std::int64_t>(array.shape(0)),
+      static_cast<std::int32_t>(array.shape(1)), array.stride(0), array.stride(1));
+  return true;
+}
+
+std::unique_ptr<Points> dense_points(const AnyMatrix& array) {
+  std::unique_ptr<Points> points;
+  if (try_dense<double>(array, points) || try_dense<float>(array, points) ||
+      try_dense<std::int64_t>(array, points) || try_dense<std::int32_t>(array, points) ||
+      try_dense<std::int16_t>(array, points) || try_dense<std::int8_t>(array, points) ||
+      try_dense<std::uint32_t>(array, points) || try_dense<std::uint16_t>(array, points) ||
+      try_dense<std::uint8_t>(array, points))
+    return points;
+  throw std::invalid_argument("unsupported number type");
+}
+
+std::unique_ptr<Points> sparse_points(std::int64_t n_rows, std::int32_t n_features,
+                                      In<std::int64_t, 1> row_starts, In<std::int32_t, 1> columns,
+                                      In<double, 1> values,
+                                      std::optional<In<std::int64_t, 1>> column_starts,
+                                      std::optional<In<std::int32_t, 1>> rows,
+                                      std::optional<In<double, 1>> values_by_column) {
+  return std::make_unique<SparsePoints>(
+      n_rows, n_features, Compressed{row_starts.data(), columns.data(), values.data()},
+      Compressed{or_null<std::int64_t>(column_starts), or_null<std::int32_t>(rows),
+                 or_null<double>(values_by_column)});
+}
+
+std::unique_ptr<Bins> bins_of(const Points& points, int n_threads) {
+  nb::gil_scoped_release release;
+  auto bins = std::make_unique<Bins>();
+  const auto* dense = dynamic_cast<const DensePoints*>(&points);
+  const bool finite = dense ? make_bins(*dense, n_threads, *bins)
+                            : make_bins(dynamic_cast<const SparsePoints&>(points), n_threads, *bins);
+  if (!finite) bins.reset();
+  return bins;
+}
+
+std::tuple<Out<double>, Out<std::int32_t>, Out<double>> price_points(const Points& points,
+                                                                     In<double, 2> centers,
+                                                                     int n_threads) {
+  const auto n = static_cast<std::size_t>(points.n_rows), k = centers.shape(0);
+  auto base = new_array<double>({n});
+  auto nearest = new_array<std::int32_t>({n});
+  auto regret = new_array<double>({n, k});
+  const Regrets out{static_cast<std::int64_t>(k), base.data(), nearest.data(), regret.data()};
+  {
+    nb::gil_scoped_release release;
+    if (const auto* dense = dynamic_cast<const DensePoints*>(&points)) {
+      price(*dense, centers.data(), out, n_threads);
+    } else {
+      price(dynamic_cast<const SparsePoints&>(points), centers.data(), out, n_threads);
+    }
+  }
+  return {base, nearest, regret};
+}
+
+Out<double> totals_of(In<double, 2> regret, std::optional<In<double, 1>> weights, int n_threads) {
+  auto totals = new_array<double>({regret.shape(1)});
+  nb::gil_scoped_release release;
+  total_regrets(regret.data(), or_null<double>(weights), regret.shape(0), regret.shape(1),
+                totals.data(), n_threads);
+  return totals;
+}
+
+void fix(InOut<double, 2> values, std::optional<In<double, 1>> weights, bool whole_weights,
+         double scale, int n_threads) {
+  nb::gil_scoped_release release;
+  to_fixed(values.data(), or_null<double>(weights), whole_weights, scale, values.shape(0),
+           values.shape(1), n_threads);
+}
+
+Out<std::int64_t> regret_sums(In<std::int64_t, 2> regrets, In<Row, 1> rows, int n_threads) {
+  auto sums = new_array<std::int64_t>({regrets.shape(1)});
+  nb::gil_scoped_release release;
+  sum_regrets(regrets.data(), regrets.shape(1), rows.data(), rows.shape(0), sums.data(), n_threads);
+  return sums;
+}
+
+CutTuple surrogate_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
+                       In<std::int64_t, 2> regrets, In<std::int64_t, 1> totals, std::int64_t label,
+                       int n_threads) {
+  nb::gil_scoped_release release;
+  const Leaf leaf{rows.data(), static_cast<std::int64_t>(rows.shape(0)), regrets.data(),
+                  static_cast<std::int64_t>(regrets.shape(1)), totals.data(), label};
+  return as_tuple(least_surrogate_cut(bins, points, leaf, n_threads));
+}
+
+std::int64_t partition_rows(const Points& points, InOut<Row, 1> rows, std::int32_t feature,
+                            double threshold) {
+  nb::gil_scoped_release release;
+  return partition(points, rows.data(), rows.shape(0), feature, threshold);
+}
+
+Out<std::int32_t> apply_tree(const Points& points, In<std::int32_t, 1> feature,
+                             In<double, 1> threshold, In<std::int32_t, 1> left,
+                             In<std::int32_t, 1> right, int n_threads) {
+  auto leaves = new_array<std::int32_t>({static_cast<std::size_t>(points.n_rows)});
+  nb::gil_scoped_release release;
+  points.apply({feature.data(), threshold.data(), left.data(), right.data()}, leaves.data(), n_threads);
+  return leaves;
+}
+
+Out<double> group_sums(const Points& points, In<std::int32_t, 1> groups, std::int64_t n_groups,
+                       std::optional<In<double, 1>> weights, std::optional<In<double, 1>> shift,
+                       int n_threads) {
+  auto sums = new_array<double>({static_cast<std::size_t>(n_groups), static_cast<std::size_t>(points.n_features)}, true);
+  nb::gil_scoped_release release;
+  points.add_rows({groups.data(), or_null<double>(weights), or_null<double>(shift)}, sums.data(), n_threads);
+  return sums;
+}
+
+// IMM's counts together with the arrays they are about.
+class PyMistakeCounts {
+ public:
+  PyMistakeCounts(const Bins& bins, std::int64_t k, In<std::int32_t, 1> nearest,
+                  std::optional<In<std::int64_t, 1>> weights, InOut<std::uint8_t, 1> alive, int n_threads)
+      : nearest_(std::move(nearest)), weights_(std::move(weights)), alive_(std::move(alive)) {
+    nb::gil_scoped_release release;
+    counts_.emplace(bins, k, membership(), n_threads);
+  }
+
+  void bury(In<Row, 1> rows, In<std::uint8_t, 1> here, int n_threads) {
+    nb::gil_scoped_release release;
+    counts_->bury(rows.data(), rows.shape(0), membership(), here.data(), n_threads);
+  }
+
+  CutTuple cut(const Points& points, In<Row, 1> rows, In<double, 2> centers,
+               std::vector<std::int32_t> members, int n_threads) const {
+    nb::gil_scoped_release release;
+    return as_tuple(counts_->least_mistakes_cut(
+        points,
+        {rows.data(), static_cast<std::int64_t>(rows.shape(0)), membership(), centers.data(), std::move(members)},
+        n_threads));
+  }
+
+ private:
+  Membership membership() const {
+    return {nearest_.data(), or_null<std::int64_t>(weights_), alive_.data()};
+  }
+
+  In<std::int32_t, 1> nearest_;
+  std::optional<In<std::int64_t, 1>> weights_;
+  InOut<std::uint8_t, 1> alive_;
+  std::optional<MistakeCounts> counts_;
+};
+
+void bind_points(nb::module_& m) {
+  nb::class_<Points>(m, "Points")
+      .def("all_finite", &Points::all_finite, "n_threads"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("dense_points", &dense_points, "array"_a, nb::keep_alive<0, 1>());
+  m.def("sparse_points", &sparse_points, "n_rows"_a, "n_features"_a, "row_starts"_a, "columns"_a,
+        "values"_a, "column_starts"_a.none(), "rows"_a.none(), "values_by_column"_a.none(),
+        nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>(),
+        nb::keep_alive<0, 6>(), nb::keep_alive<0, 7>(), nb::keep_alive<0, 8>());
+  m.def("apply", &apply_tree, "points"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a, "n_threads"_a);
+  m.def("partition", &partition_rows, "points"_a, "rows"_a, "feature"_a, "threshold"_a);
+  m.def("group_sums", &group_sums, "points"_a, "groups"_a, "n_groups"_a, "weights"_a.none(), "shift"_a.none(), "n_threads"_a);
+}
+
+void bind_bins(nb::module_& m) {
+  nb::class_<Bins>(m, "Bins")
+      .def_prop_ro("n_bytes", &Bins::n_bytes)
+      .def_prop_ro("n_bins", &Bins::n_bins)
+      .def_ro("n_dense", &Bins::n_dense);
+  m.def("make_bins", &bins_of, "points"_a, "n_threads"_a);
+}
+
+void bind_costs(nb::module_& m) {
+  m.def("price", &price_points, "points"_a, "centers"_a, "n_threads"_a);
+  m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a);
+  m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a, "n_threads"_a);
+  m.def("sum_regrets", &regret_sums, "regrets"_a, "rows"_a, "n_threads"_a);
+}
+
+void bind_searches(nb::module_& m) {
+  m.def("surrogate_cut", &surrogate_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "totals"_a,
+        "label"_a, "n_threads"_a);
+  nb::class_<PyMistakeCounts>(m, "MistakeCounts")
+      .def(nb::init<const Bins&, std::int64_t, In<std::int32_t, 1>, std::optional<In<std::int64_t, 1>>,
+                    InOut<std::uint8_t, 1>, int>(),
+           "bins"_a, "k"_a, "nearest"_a, "weights"_a.none(), "alive"_a, "n_threads"_a,
+           nb::keep_alive<1, 2>())
+      .def("bury", &PyMistakeCounts::bury, "rows"_a, "here"_a, "n_threads"_a)
+      .def("cut", &PyMistakeCounts::cut, "points"_a, "rows"_a, "centers"_a, "members"_a, "n_threads"_a);
+}
+
+}  // namespace
+}  // namespace treemeans
+
+NB_MODULE(_core, m) {
+  m.doc() = "Kernels of treemeans. Private: use the treemeans package.";
+  treemeans::bind_points(m);
+  treemeans::bind_bins(m);
+  treemeans::bind_costs(m);
+  treemeans::bind_searches(m);
+  m.def("max_threads", [] { return omp_get_max_threads(); });
+}

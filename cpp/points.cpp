@@ -1,0 +1,198 @@
+#include "points.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
+#include "simd.hpp"
+
+namespace treemeans {
+namespace {
+
+constexpr std::int64_t kRowBlock = 128;
+constexpr std::int64_t kColumnBlock = 256;
+constexpr std::int64_t kParallelRows = 1 << 14;  // below this a second thread costs more
+
+int threads_for(std::int64_t n, int n_threads) { return n < kParallelRows ? 1 : n_threads; }
+
+template <class T>
+TM_CLONES void widen(const T* TM_RESTRICT in, std::int64_t n, double* TM_RESTRICT out) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<double>(in[i]);
+}
+
+// x * 0 is NaN for an infinity or a NaN, and so is any sum that holds it.
+template <class T>
+TM_CLONES bool run_is_finite(const T* TM_RESTRICT in, std::int64_t n) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += in[i] * T(0);
+  return sum == T(0);
+}
+
+template <class T>
+TM_CLONES void add_run(const T* TM_RESTRICT in, const double* TM_RESTRICT shift, std::int64_t n,
+                       double weight, double* TM_RESTRICT out) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < n; ++j) out[j] += weight * (static_cast<double>(in[j]) - shift[j]);
+}
+
+template <class Value>
+TM_INLINE std::int32_t descend(const TreeView& tree, Value value) {
+  std::int32_t node = 0;
+  while (tree.feature[node] >= 0) {
+    node = value(tree.feature[node]) <= tree.threshold[node] ? tree.left[node] : tree.right[node];
+  }
+  return node;
+}
+
+}  // namespace
+
+template <class T>
+void StridedPoints<T>::column(std::int32_t feature, const Row* rows, std::int64_t n,
+                              double* out) const {
+  const T* column = data_ + feature * column_stride_;
+  constexpr std::int64_t ahead = 24;  // rows of a wide table lie a page apart
+  for (std::int64_t i = 0; i < n; ++i) {
+#if defined(__GNUC__)
+    if (i + ahead < n) __builtin_prefetch(column + rows[i + ahead] * row_stride_);
+#endif
+    out[i] = static_cast<double>(column[rows[i] * row_stride_]);
+  }
+}
+
+template <class T>
+void StridedPoints<T>::tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, std::int32_t f1,
+                            double* out) const {
+  const std::int64_t m = r1 - r0;
+  if (row_stride_ == 1) {
+    for (std::int32_t f = f0; f < f1; ++f) widen(data_ + f * column_stride_ + r0, m, out + (f - f0) * m);
+    return;
+  }
+  for (std::int64_t i = 0; i < m; ++i) {
+    const T* row = data_ + (r0 + i) * row_stride_;
+    for (std::int32_t f = f0; f < f1; ++f)
+      out[(f - f0) * m + i] = static_cast<double>(row[f * column_stride_]);
+  }
+}
+
+template <class T>
+void StridedPoints<T>::apply(const TreeView& tree, std::int32_t* out, int n_threads) const {
+#pragma omp parallel for schedule(static) num_threads(threads_for(n_rows, n_threads))
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const T* row = data_ + i * row_stride_;
+    out[i] = descend(tree, [&](std::int32_t f) { return static_cast<double>(row[f * column_stride_]); });
+  }
+}
+
+// Threads share out columns, so every sum runs over the rows in their order.
+template <class T>
+void StridedPoints<T>::add_rows(const Grouping& grouping, double* out, int n_threads) const {
+  const int threads = threads_for(n_rows * n_features, n_threads);
+  const std::int64_t n_parts = std::max<std::int64_t>(threads, (n_features + kColumnBlock - 1) / kColumnBlock);
+  const std::int64_t width = (n_features + n_parts - 1) / n_parts;
+  const std::vector<double> none(grouping.shift ? 0 : n_features, 0.0);
+  const double* shift = grouping.shift ? grouping.shift : none.data();
+#pragma omp parallel num_threads(threads)
+  {
+    std::vector<T> block(column_stride_ == 1 ? 0 : kRowBlock * width);
+#pragma omp for schedule(dynamic)
+    for (std::int64_t part = 0; part < n_parts; ++part) {
+      const std::int64_t f0 = std::min<std::int64_t>(part * width, n_features);
+      const std::int64_t f1 = std::min<std::int64_t>(f0 + width, n_features);
+      for (std::int64_t r0 = 0; r0 < n_rows; r0 += kRowBlock) {
+        const std::int64_t r1 = std::min(r0 + kRowBlock, n_rows);
+        if (column_stride_ != 1) {  // turned into rows first
+          for (std::int64_t f = f0; f < f1; ++f)
+            for (std::int64_t r = r0; r < r1; ++r)
+              block[(r - r0) * width + (f - f0)] = data_[r * row_stride_ + f * column_stride_];
+        }
+        for (std::int64_t r = r0; r < r1; ++r) {
+          const T* row = column_stride_ == 1 ? data_ + r * row_stride_ + f0 : block.data() + (r - r0) * width;
+          add_run(row, shift + f0, f1 - f0, grouping.weights ? grouping.weights[r] : 1.0,
+                  out + grouping.groups[r] * std::int64_t{n_features} + f0);
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+bool StridedPoints<T>::all_finite(int n_threads) const {
+  if constexpr (!std::is_floating_point_v<T>) {
+    return true;
+  } else {
+    const bool by_row = column_stride_ == 1;
+    const std::int64_t lines = by_row ? n_rows : n_features;
+    const std::int64_t length = by_row ? n_features : n_rows;
+    const std::int64_t line_stride = by_row ? row_stride_ : column_stride_;
+    const std::int64_t step = by_row ? column_stride_ : row_stride_;
+    bool finite = true;
+#pragma omp parallel for schedule(static) reduction(&& : finite) \
+    num_threads(threads_for(n_rows * n_features, n_threads))
+    for (std::int64_t line = 0; line < lines; ++line) {
+      const T* start = data_ + line * line_stride;
+      if (step == 1) {
+        finite = finite && run_is_finite(start, length);
+      } else {
+        for (std::int64_t i = 0; i < length; ++i) finite = finite && std::isfinite(start[i * step]);
+      }
+    }
+    return finite;
+  }
+}
+
+template class StridedPoints<double>;
+template class StridedPoints<float>;
+template class StridedPoints<std::int64_t>;
+template class StridedPoints<std::int32_t>;
+template class StridedPoints<std::int16_t>;
+template class StridedPoints<std::int8_t>;
+template class StridedPoints<std::uint32_t>;
+template class StridedPoints<std::uint16_t>;
+template class StridedPoints<std::uint8_t>;
+
+// Both the rows asked for and the stored rows ascend: one walk along both.
+void SparsePoints::column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const {
+  const std::int32_t* entry = by_column.indices + by_column.indptr[feature];
+  const std::int32_t* last = by_column.indices + by_column.indptr[feature + 1];
+  const double* value = by_column.data + by_column.indptr[feature];
+  std::fill(out, out + n, 0.0);
+  std::int64_t i = 0;
+  while (i < n && entry != last) {
+    if (rows[i] < *entry) {
+      ++i;
+    } else {
+      if (rows[i] == *entry) out[i++] = *value;
+      ++entry, ++value;
+    }
+  }
+}
+
+void SparsePoints::apply(const TreeView& tree, std::int32_t* out, int n_threads) const {
+#pragma omp parallel for schedule(static) num_threads(threads_for(n_rows, n_threads))
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const std::int32_t* first = by_row.indices + by_row.indptr[i];
+    const std::int32_t* last = by_row.indices + by_row.indptr[i + 1];
+    const double* values = by_row.data + by_row.indptr[i];
+    out[i] = descend(tree, [&](std::int32_t f) {
+      const std::int32_t* at = std::lower_bound(first, last, f);
+      return at != last && *at == f ? values[at - first] : 0.0;
+    });
+  }
+}
+
+void SparsePoints::add_rows(const Grouping& grouping, double* out, int /*n_threads*/) const {
+  for (std::int64_t r = 0; r < n_rows; ++r) {
+    const double weight = grouping.weights ? grouping.weights[r] : 1.0;
+    double* sums = out + grouping.groups[r] * std::int64_t{n_features};
+    for (std::int64_t e = by_row.indptr[r]; e < by_row.indptr[r + 1]; ++e)
+      sums[by_row.indices[e]] += weight * by_row.data[e];
+  }
+}
+
+bool SparsePoints::all_finite(int /*n_threads*/) const {
+  return run_is_finite(by_row.data, by_row.indptr[n_rows]);
+}
+
+}  // namespace treemeans

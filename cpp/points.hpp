@@ -1,0 +1,98 @@
+// Where the points live: the user's table as it is, dense with any strides and number type, or
+// sparse. The only code that reads it; everything downstream sees doubles, bins or sums.
+#pragma once
+
+#include <cstdint>
+
+namespace treemeans {
+
+using Row = std::int32_t;
+
+// Nodes of a threshold tree as flat arrays; feature < 0 marks a leaf.
+struct TreeView {
+  const std::int32_t* feature;
+  const double* threshold;
+  const std::int32_t* left;
+  const std::int32_t* right;
+};
+
+// Which sum every row is added to, how often (null: once), and what is first taken off each value
+// (null: nothing), so that a large common offset costs no digits.
+struct Grouping {
+  const std::int32_t* groups;
+  const double* weights;
+  const double* shift;
+};
+
+class Points {
+ public:
+  Points(std::int64_t n_rows, std::int32_t n_features) : n_rows(n_rows), n_features(n_features) {}
+  virtual ~Points() = default;
+
+  // out[i] = value of `feature` in rows[i]; rows ascend.
+  virtual void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const = 0;
+  // out[i] = leaf of row i.
+  virtual void apply(const TreeView& tree, std::int32_t* out, int n_threads) const = 0;
+  // out[groups[i]] += weights[i] * (row i - shift), over all rows; out is n_groups x n_features.
+  virtual void add_rows(const Grouping& grouping, double* out, int n_threads) const = 0;
+  virtual bool all_finite(int n_threads) const = 0;
+
+  const std::int64_t n_rows;
+  const std::int32_t n_features;
+};
+
+// A rectangle of a dense table at a time, as doubles.
+class DensePoints : public Points {
+ public:
+  using Points::Points;
+  // out is column-major: out[(f - f0) * (r1 - r0) + (r - r0)].
+  virtual void tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, std::int32_t f1,
+                    double* out) const = 0;
+};
+
+template <class T>
+class StridedPoints final : public DensePoints {
+ public:
+  StridedPoints(const T* data, std::int64_t n_rows, std::int32_t n_features,
+                std::int64_t row_stride, std::int64_t column_stride)
+      : DensePoints(n_rows, n_features),
+        data_(data),
+        row_stride_(row_stride),
+        column_stride_(column_stride) {}
+
+  void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const override;
+  void apply(const TreeView& tree, std::int32_t* out, int n_threads) const override;
+  void add_rows(const Grouping& grouping, double* out, int n_threads) const override;
+  bool all_finite(int n_threads) const override;
+  void tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, std::int32_t f1,
+            double* out) const override;
+
+ private:
+  const T* data_;
+  std::int64_t row_stride_, column_stride_;
+};
+
+// One orientation of a compressed sparse matrix: lines are rows (CSR) or columns (CSC). Indices
+// ascend within a line and are unique.
+struct Compressed {
+  const std::int64_t* indptr = nullptr;
+  const std::int32_t* indices = nullptr;
+  const double* data = nullptr;
+};
+
+// `by_column` may be empty where only rows are read (apply). Sums take no shift.
+class SparsePoints final : public Points {
+ public:
+  SparsePoints(std::int64_t n_rows, std::int32_t n_features, Compressed by_row,
+               Compressed by_column)
+      : Points(n_rows, n_features), by_row(by_row), by_column(by_column) {}
+
+  void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const override;
+  void apply(const TreeView& tree, std::int32_t* out, int n_threads) const override;
+  void add_rows(const Grouping& grouping, double* out, int n_threads) const override;
+  bool all_finite(int n_threads) const override;
+
+  const Compressed by_row, by_column;
+};
+
+}  // namespace treemeans

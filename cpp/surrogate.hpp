@@ -1,0 +1,39 @@
+// The search of Algorithm 1: the cut of one leaf that leaves the least surrogate cost.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "binning.hpp"
+#include "points.hpp"
+
+namespace treemeans {
+
+// Any threshold in [low, high) makes this cut: two values of the feature that occur at the node,
+// with none between them.
+struct Cut {
+  std::int64_t cost;
+  std::int32_t feature;
+  double low, high;
+};
+
+// The rows of one leaf (ascending) and the whole table's regrets, n x k, in fixed point.
+struct Leaf {
+  const Row* rows;
+  std::int64_t n;
+  const std::int64_t* regrets;
+  std::int64_t k;
+  const std::int64_t* totals;  // k: the leaf's sums
+  std::int64_t label;          // the leaf's cheapest center
+};
+
+// The cut with the least sum of both sides' cheapest centers; ties go to the lowest feature, then
+// the lowest threshold. None where all rows are alike.
+std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, const Leaf& leaf,
+                                       int n_threads);
+
+// sums[c] = sum of regrets[., c] over the rows.
+void sum_regrets(const std::int64_t* regrets, std::int64_t k, const Row* rows, std::int64_t n,
+                 std::int64_t* sums, int n_threads);
+
+}  // namespace treemeans

@@ -1,0 +1,18 @@
+"""Explainable k-means: a small threshold tree whose leaves are the clusters."""
+
+from importlib.metadata import version
+
+try:
+    from treemeans import _core  # noqa: F401
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        "treemeans is not compiled for this Python. Install it with `pip install .` from its "
+        "folder (needs a C++ compiler), or start Python outside the source folder."
+    ) from error
+
+from treemeans.estimator import ExKMC
+from treemeans.export.text import export_text
+from treemeans.tree import ThresholdTree
+
+__all__ = ["ExKMC", "ThresholdTree", "export_text"]
+__version__ = version("treemeans")

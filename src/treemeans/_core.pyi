@@ -1,0 +1,98 @@
+"""Types of the compiled kernels. Arrays are borrowed for the call, or for the object's life."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Cut = tuple[int, int, float, float]
+"""Cost in fixed point, feature, and the two values of the feature next to the cut."""
+
+class Points:
+    def all_finite(self, n_threads: int) -> bool: ...
+
+def dense_points(array: NDArray[np.generic]) -> Points: ...
+def sparse_points(
+    n_rows: int,
+    n_features: int,
+    row_starts: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    values: NDArray[np.float64],
+    column_starts: NDArray[np.int64] | None,
+    rows: NDArray[np.int32] | None,
+    values_by_column: NDArray[np.float64] | None,
+) -> Points: ...
+def apply(
+    points: Points,
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    n_threads: int,
+) -> NDArray[np.int32]: ...
+def partition(points: Points, rows: NDArray[np.int32], feature: int, threshold: float) -> int: ...
+def group_sums(
+    points: Points,
+    groups: NDArray[np.int32],
+    n_groups: int,
+    weights: NDArray[np.float64] | None,
+    shift: NDArray[np.float64] | None,
+    n_threads: int,
+) -> NDArray[np.float64]: ...
+
+class Bins:
+    @property
+    def n_bytes(self) -> int: ...
+    @property
+    def n_bins(self) -> int: ...
+    @property
+    def n_dense(self) -> int: ...
+
+def make_bins(points: Points, n_threads: int) -> Bins | None: ...
+def price(
+    points: Points, centers: NDArray[np.float64], n_threads: int
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]: ...
+def total_regrets(
+    regret: NDArray[np.float64], weights: NDArray[np.float64] | None, n_threads: int
+) -> NDArray[np.float64]: ...
+def to_fixed(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    whole_weights: bool,
+    scale: float,
+    n_threads: int,
+) -> None: ...
+def sum_regrets(
+    regrets: NDArray[np.int64], rows: NDArray[np.int32], n_threads: int
+) -> NDArray[np.int64]: ...
+def surrogate_cut(
+    bins: Bins,
+    points: Points,
+    rows: NDArray[np.int32],
+    regrets: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    label: int,
+    n_threads: int,
+) -> Cut | None: ...
+
+class MistakeCounts:
+    def __init__(
+        self,
+        bins: Bins,
+        k: int,
+        nearest: NDArray[np.int32],
+        weights: NDArray[np.int64] | None,
+        alive: NDArray[np.uint8],
+        n_threads: int,
+    ) -> None: ...
+    def bury(self, rows: NDArray[np.int32], here: NDArray[np.uint8], n_threads: int) -> None: ...
+    def cut(
+        self,
+        points: Points,
+        rows: NDArray[np.int32],
+        centers: NDArray[np.float64],
+        members: Sequence[int],
+        n_threads: int,
+    ) -> Cut | None: ...
+
+def max_threads() -> int: ...

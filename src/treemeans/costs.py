@@ -1,0 +1,108 @@
+"""The cost table: what it costs to give each row to each cluster, in fixed point.
+
+Integer sums do not depend on their order, so every search gives the same tree for any number of
+threads; and the difference of two sums is exact.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+
+_BITS = 60  # the largest total has at most one bit more, and a sum of two still fits 63 bits
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Numbers as multiples of a power of two, ``unit``."""
+
+    values: NDArray[np.int64]
+    unit: float
+
+    @classmethod
+    def of(
+        cls,
+        values: NDArray[np.float64],
+        total: float,
+        weights: NDArray[np.float64] | None,
+        n_threads: int,
+    ) -> Self:
+        """Round ``values`` (n x k, overwritten) times ``weights``, whose sum is ``total``."""
+        scale = _scale(total)
+        whole = weights is not None and bool(np.all(weights == np.floor(weights)))
+        _core.to_fixed(values, weights, whole, scale, n_threads)
+        return cls(values.view(np.int64), 1.0 / scale)
+
+    def to_float(self, sums: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Sums of the values, as floats."""
+        return sums * self.unit
+
+
+def _scale(total: float) -> float:
+    """The power of two that takes ``total`` to between 2**60 and 2**61, if a float can hold it."""
+    if total == 0.0:
+        return 1.0
+    return math.ldexp(1.0, min(max(_BITS + 1 - math.frexp(total)[1], -1000), 1000))
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """Costs of n rows and k centers, times the rows' weights.
+
+    Attributes
+    ----------
+    nearest : the cheapest center of each row, the lowest index among equals
+    regrets : n x k, cost of a center less that of the row's cheapest
+    base : n x 1, cost of the cheapest
+    weights : n x 1, the rows' weights
+    rows : the rows with a positive weight
+    """
+
+    nearest: NDArray[np.int32]
+    regrets: Fixed
+    base: Fixed
+    weights: Fixed
+    rows: NDArray[np.int32]
+
+    @classmethod
+    def price(
+        cls,
+        points: _core.Points,
+        centers: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        n_threads: int,
+    ) -> Self:
+        """Squared distances from all points to all centers."""
+        base, nearest, regret = _core.price(points, centers, n_threads)
+        n = len(base)
+        totals = _core.total_regrets(regret, weights, n_threads)
+        base_total = float(base.sum() if weights is None else base @ weights)
+        if not (np.isfinite(totals).all() and np.isfinite(base_total)):
+            raise ValueError(
+                "The squared distances overflow: the values are too large. "
+                "Scale the data, for example with StandardScaler."
+            )
+        ones = np.ones((n, 1))
+        return cls(
+            nearest=nearest,
+            regrets=Fixed.of(regret, float(totals.max(initial=0.0)), weights, n_threads),
+            base=Fixed.of(base.reshape(n, 1), base_total, weights, n_threads),
+            weights=Fixed.of(
+                ones, float(n if weights is None else weights.sum()), weights, n_threads
+            ),
+            rows=np.flatnonzero(np.ones(n) if weights is None else weights).astype(np.int32),
+        )
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return self.regrets.values.shape[1]
+
+    @property
+    def cheapest(self) -> float:
+        """Cost of giving every row to its cheapest center."""
+        return float(self.base.values.sum() * self.base.unit)

@@ -1,0 +1,1 @@
+"""Trees that leave Python. An exporter only reads a ThresholdTree."""

@@ -1,0 +1,47 @@
+"""A base tree the user brings: a ThresholdTree, or a fitted decision tree of scikit-learn."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.grow.sapling import Sapling
+from treemeans.tree import ThresholdTree
+
+
+def follow(sapling: Sapling, tree: ThresholdTree) -> None:
+    """Cut a sapling of one leaf as ``tree`` is cut. Leaves are labelled by the surrogate cost."""
+    place = {0: 0}
+    for node in sorted(np.flatnonzero(~tree.is_leaf), key=lambda node: tree.growth[node]):
+        children = sapling.split(place[node], int(tree.feature[node]), float(tree.threshold[node]))
+        place[int(tree.left[node])], place[int(tree.right[node])] = children
+
+
+def from_sklearn(estimator: Any) -> ThresholdTree:
+    """The cuts of a fitted scikit-learn decision tree."""
+    tree = estimator.tree_
+    leaf = tree.children_left == tree.children_right
+    return ThresholdTree(
+        feature=np.where(leaf, -1, tree.feature),
+        threshold=np.where(leaf, np.nan, _as_double(tree.threshold)),
+        left=np.where(leaf, -1, tree.children_left),
+        right=np.where(leaf, -1, tree.children_right),
+        label=np.zeros(tree.node_count, dtype=np.int32),
+        n_features=tree.n_features,
+    )
+
+
+def _as_double(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The thresholds that do for float64 what these do for values rounded to float32.
+
+    scikit-learn compares float32(x) <= t. Let a be the largest float32 up to t and b the next one:
+    x goes left if it rounds to a or less, that is if it lies below the middle of a and b (or on
+    it, when a is the even one of the two).
+    """
+    a = threshold.astype(np.float32)
+    a = np.where(a > threshold, np.nextafter(a, np.float32(-np.inf)), a)
+    b = np.nextafter(a, np.float32(np.inf))
+    middle = a.astype(np.float64) / 2 + b.astype(np.float64) / 2
+    return np.where(middle.astype(np.float32) == a, middle, np.nextafter(middle, -np.inf))
+
+

@@ -1,0 +1,67 @@
+"""Iterative Mistake Minimization (Dasgupta, Frost, Moshkovitz, Rashtchian 2020): the base tree."""
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+from treemeans.grow.sapling import Sapling, between
+from treemeans.progress import Progress
+
+
+def imm(sapling: Sapling, centers: NDArray[np.float64], progress: Progress) -> None:
+    """Cut a sapling of one leaf until every leaf holds one center, and label it with that center.
+
+    Each cut parts the fewest rows from their center; rows once parted count no more. Every value
+    of a row or a center is a candidate.
+
+    Parameters
+    ----------
+    centers : (k, n_features), in the columns of the table. A center with a NaN (a cluster without
+        rows has no place in a pipeline's input) gets no leaf; of centers that coincide, only the
+        first gets one.
+    """
+    costs = sapling.costs
+    alive = np.ones(sapling.table.n_rows, dtype=np.uint8)
+    weights = None if _all_equal(costs.weights.values) else costs.weights.values[:, 0].copy()
+    counts = _core.MistakeCounts(
+        sapling.table.bins, costs.n_clusters, costs.nearest, weights, alive, sapling.n_threads
+    )
+    placed = np.flatnonzero(np.isfinite(centers).all(axis=1))
+    queue = deque([(0, placed)])
+    while queue:
+        node, members = queue.popleft()
+        cut = _cut(sapling, counts, centers, node, members)
+        if cut is None:
+            sapling.label[node] = int(members[0])
+            continue
+        feature, threshold = cut
+        goes_left = centers[:, feature] <= threshold
+        for child, side in zip(sapling.split(node, feature, threshold), (goes_left, ~goes_left)):
+            counts.bury(sapling.rows(child), side.astype(np.uint8), sapling.n_threads)
+            queue.append((child, members[side[members]]))
+        progress.update(sapling.n_leaves)
+
+
+def _cut(
+    sapling: Sapling,
+    counts: _core.MistakeCounts,
+    centers: NDArray[np.float64],
+    node: int,
+    members: NDArray[np.intp],
+) -> tuple[int, float] | None:
+    """The best cut of a node, or None where its centers cannot be told apart."""
+    if len(members) == 1:
+        return None
+    cut = counts.cut(
+        sapling.table.points, sapling.rows(node), centers, members.tolist(), sapling.n_threads
+    )
+    if cut is None:
+        return None
+    _, feature, low, high = cut
+    return feature, between(low, high)
+
+
+def _all_equal(values: NDArray[np.int64]) -> bool:
+    return bool(np.all(values == values[:1]))

@@ -1,0 +1,126 @@
+"""Sapling: a tree that grows. It knows which rows are in which node, and what they cost."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+from treemeans.costs import CostTable
+from treemeans.tables import Table
+from treemeans.tree import ThresholdTree
+
+Cut = tuple[int, int, float, float]
+"""Cost in fixed point, feature, and the two values of the feature next to the cut."""
+
+
+class Sapling:
+    """One leaf with all rows, to begin with; `split` makes it a tree.
+
+    Nodes are numbered as they come. The rows of a node stand together in ``_rows``, so those of
+    its children are two neighbouring parts of the same stretch.
+    """
+
+    def __init__(self, table: Table, costs: CostTable, n_threads: int) -> None:
+        self.table = table
+        self.costs = costs
+        self.n_threads = n_threads
+        self.feature: list[int] = []
+        self.threshold: list[float] = []
+        self.left: list[int] = []
+        self.right: list[int] = []
+        self.label: list[int] = []
+        self.totals: list[NDArray[np.int64]] = []
+        self._growth: list[int] = []
+        self._stretch: list[tuple[int, int]] = []
+        self._rows = costs.rows.copy()
+        self._add(0, len(self._rows), self._sum(self._rows), label=0)
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes so far."""
+        return len(self.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves so far."""
+        return (self.n_nodes + 1) // 2
+
+    @property
+    def leaves(self) -> list[int]:
+        """Node numbers of the leaves."""
+        return [node for node, feature in enumerate(self.feature) if feature < 0]
+
+    def rows(self, node: int) -> NDArray[np.int32]:
+        """Rows in a node, ascending."""
+        begin, end = self._stretch[node]
+        return self._rows[begin:end]
+
+    def regret(self, node: int) -> int:
+        """What the node's rows cost beyond each one's cheapest center, with the best label."""
+        return int(self.totals[node].min())
+
+    def split(self, node: int, feature: int, threshold: float) -> tuple[int, int]:
+        """Cut a leaf. Its children are labelled by the surrogate cost."""
+        begin, end = self._stretch[node]
+        n_left = _core.partition(self.table.points, self._rows[begin:end], feature, threshold)
+        middle = begin + n_left
+        # The smaller side is summed; the other is the difference, which is exact.
+        if n_left <= end - middle:
+            left_totals = self._sum(self._rows[begin:middle])
+            right_totals = self.totals[node] - left_totals
+        else:
+            right_totals = self._sum(self._rows[middle:end])
+            left_totals = self.totals[node] - right_totals
+        left = self._add(begin, middle, left_totals, self.label[node])
+        right = self._add(middle, end, right_totals, self.label[node])
+        self.feature[node], self.threshold[node] = feature, threshold
+        self.left[node], self.right[node] = left, right
+        self._growth[node] = self.n_leaves
+        return left, right
+
+    def freeze(self) -> ThresholdTree:
+        """The tree as it is now."""
+        starts = np.array(self._stretch, dtype=np.int64).reshape(-1, 2)
+        return ThresholdTree(
+            feature=np.array(self.feature),
+            threshold=np.array(self.threshold),
+            left=np.array(self.left),
+            right=np.array(self.right),
+            label=np.array(self.label),
+            n_features=self.table.n_features,
+            weight=self.costs.weights.to_float(self._stretch_sums(self.costs.weights.values, starts)),
+            costs=self.costs.base.to_float(self._stretch_sums(self.costs.base.values, starts))[:, None]
+            + self.costs.regrets.to_float(np.array(self.totals)),
+            growth=np.array(self._growth),
+        )
+
+    def _add(self, begin: int, end: int, totals: NDArray[np.int64], label: int) -> int:
+        """A new leaf; an empty one keeps ``label``, its parent's."""
+        self.feature.append(-1)
+        self.threshold.append(np.nan)
+        self.left.append(-1)
+        self.right.append(-1)
+        self.label.append(int(totals.argmin()) if end > begin else label)
+        self.totals.append(totals)
+        self._growth.append(0)
+        self._stretch.append((begin, end))
+        return self.n_nodes - 1
+
+    def _sum(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        return _core.sum_regrets(self.costs.regrets.values, rows, self.n_threads)
+
+    def _stretch_sums(
+        self, values: NDArray[np.int64], stretches: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Sum of an n x 1 column over the rows of each node."""
+        cumulative = np.concatenate([[0], np.cumsum(values[self._rows, 0])])
+        sums: NDArray[np.int64] = cumulative[stretches[:, 1]] - cumulative[stretches[:, 0]]
+        return sums
+
+
+def between(low: float, high: float) -> float:
+    """The threshold of a cut between two neighbouring values: half way, so on neither of them.
+
+    Where no float lies between them it is the lower one, which still sends each to its side.
+    """
+    middle = low / 2 + high / 2
+    return middle if low <= middle < high else low

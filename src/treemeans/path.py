@@ -1,0 +1,143 @@
+"""The path: what every size of the tree costs, from one fit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.tree import ThresholdTree
+
+PATH_DTYPE = np.dtype(
+    [
+        ("n_leaves", np.int64),
+        ("surrogate_cost", np.float64),
+        ("kmeans_cost", np.float64),
+        ("ratio", np.float64),
+        ("accuracy", np.float64),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class LeafSums:
+    """What the k-means cost of any labelling of the leaves can be told from.
+
+    Attributes
+    ----------
+    sums : (n_leaves, dimension), weighted sums of the leaf's rows less ``shift``
+    hits : (n_leaves, n_clusters), weight of the leaf's rows by their reference label
+    shift : (dimension,)
+    """
+
+    sums: NDArray[np.float64]
+    hits: NDArray[np.float64]
+    shift: NDArray[np.float64]
+
+
+def path_of(
+    tree: ThresholdTree,
+    leaf_sums: LeafSums,
+    reference_centers: NDArray[np.float64],
+    reference_cost: float,
+    smallest: int,
+) -> NDArray[np.void]:
+    """One row for every number of leaves from ``smallest`` to the tree's.
+
+    The k-means cost of a cluster is its cost to the reference center less weight times squared
+    distance from that center to its mean. Walking back from the full tree, every step merges two
+    leaves, and moves at most two leaves' sums to another cluster.
+    """
+    leaves = tree.leaves
+    place = np.full(tree.n_nodes, -1)
+    place[leaves] = np.arange(len(leaves))
+    sums, hits = leaf_sums.sums.copy(), leaf_sums.hits.copy()
+    clusters = _Clusters(tree, leaf_sums, reference_centers)
+    total = float(leaf_sums.hits.sum())
+    cut_at = {int(tree.growth[node]): int(node) for node in np.flatnonzero(~tree.is_leaf)}
+    surrogate = tree.surrogate_cost
+    right = float(hits[np.arange(len(leaves)), tree.label[leaves]].sum())
+    path = np.zeros(tree.n_leaves - smallest + 1, dtype=PATH_DTYPE)
+    for n_leaves in range(tree.n_leaves, smallest - 1, -1):
+        cost = max(surrogate - clusters.saved, 0.0)
+        path[n_leaves - smallest] = (
+            n_leaves,
+            surrogate,
+            cost,
+            _ratio(cost, reference_cost),
+            right / total if total else 1.0,
+        )
+        if n_leaves == smallest:
+            break
+        node = cut_at[n_leaves]
+        children = (int(tree.left[node]), int(tree.right[node]))
+        for child in children:
+            clusters.move(sums[place[child]], tree.weight[child], tree.label[child], tree.label[node])
+            surrogate -= tree.costs[child, tree.label[child]]
+            right -= hits[place[child], tree.label[child]]
+        kept, gone = place[children[0]], place[children[1]]
+        sums[kept] += sums[gone]
+        hits[kept] += hits[gone]
+        place[node] = kept
+        surrogate += tree.costs[node, tree.label[node]]
+        right += hits[kept, tree.label[node]]
+    return path
+
+
+def cluster_means(
+    label: NDArray[np.int32],
+    tree: ThresholdTree,
+    leaf_sums: LeafSums,
+    fallback: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Mean of each cluster, the leaves labelled with ``label``; ``fallback`` for an empty one."""
+    weight = np.bincount(label, tree.weight[tree.leaves], minlength=tree.n_clusters)
+    sums = np.zeros_like(fallback)
+    np.add.at(sums, label, leaf_sums.sums)
+    means = fallback.copy()
+    occupied = weight > 0
+    means[occupied] = leaf_sums.shift + sums[occupied] / weight[occupied, None]
+    return means
+
+
+def _ratio(cost: float, reference_cost: float) -> float:
+    if reference_cost > 0.0:
+        return cost / reference_cost
+    return 1.0 if cost == 0.0 else np.inf
+
+
+class _Clusters:
+    """Weight and sum of every cluster; and what their means save over the reference centers."""
+
+    def __init__(
+        self, tree: ThresholdTree, leaf_sums: LeafSums, centers: NDArray[np.float64]
+    ) -> None:
+        leaves = tree.leaves
+        self.centers = centers - leaf_sums.shift
+        self.weight = np.bincount(
+            tree.label[leaves], tree.weight[leaves], minlength=tree.n_clusters
+        )
+        self.sums = np.zeros_like(self.centers)
+        np.add.at(self.sums, tree.label[leaves], leaf_sums.sums)
+        self.saving = np.zeros(tree.n_clusters)
+        for cluster in range(tree.n_clusters):
+            self._update(cluster)
+
+    @property
+    def saved(self) -> float:
+        return float(self.saving.sum())
+
+    def move(self, sums: NDArray[np.float64], weight: float, source: int, target: int) -> None:
+        if source == target:
+            return
+        for cluster, sign in ((source, -1.0), (target, 1.0)):
+            self.weight[cluster] += sign * weight
+            self.sums[cluster] += sign * sums
+            self._update(cluster)
+
+    def _update(self, cluster: int) -> None:
+        weight = self.weight[cluster]
+        if weight > 0:
+            away = self.sums[cluster] - weight * self.centers[cluster]
+            self.saving[cluster] = away @ away / weight
+        else:
+            self.saving[cluster] = 0.0

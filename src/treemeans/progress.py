@@ -1,0 +1,45 @@
+"""A progress bar for long work: on a terminal only, and only once the work has proved long."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+_PATIENCE = 0.5  # seconds before a bar appears
+_REFRESH = 0.1
+_WIDTH = 30
+
+
+class Progress:
+    """``with Progress("growing", total, enabled) as bar: bar.update(done)``."""
+
+    def __init__(self, what: str, total: int, enabled: bool) -> None:
+        self.what = what
+        self.total = total
+        self.enabled = enabled and sys.stderr.isatty()
+        self._next = time.monotonic() + _PATIENCE
+        self._shown = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def update(self, done: int) -> None:
+        """Say how much is done."""
+        if not self.enabled or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _REFRESH
+        self._shown = True
+        full = _WIDTH * done // max(self.total, 1)
+        bar = "#" * full + "-" * (_WIDTH - full)
+        sys.stderr.write(f"\r{self.what} [{bar}] {done}/{self.total}")
+        sys.stderr.flush()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._shown:
+            sys.stderr.write("\n")
+            sys.stderr.flush()

@@ -1,0 +1,85 @@
+"""What a fit leaves behind: enough to be the model of every size it passed through."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+from treemeans.costs import CostTable
+from treemeans.path import LeafSums, cluster_means, path_of
+from treemeans.reference import Reference
+from treemeans.tables import Table
+from treemeans.tree import ThresholdTree
+
+
+@dataclass(frozen=True)
+class FitRecord:
+    """The full tree, where the training rows ended, and what they sum to there."""
+
+    tree: ThresholdTree
+    path: NDArray[np.void]
+    reference: Reference
+    reference_labels: NDArray[np.int32]
+    reference_cost: float
+    leaf_of_row: NDArray[np.int32]
+    sums: LeafSums
+    profile_sums: LeafSums
+
+    def labels(self, n_leaves: int) -> NDArray[np.int32]:
+        """Cluster of each training row in the tree with ``n_leaves`` leaves."""
+        return self.tree.label[self.tree.ancestor_at(n_leaves)][self.leaf_of_row]
+
+    def means(self, n_leaves: int, fallback: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Cluster means in the reference's space."""
+        return cluster_means(self._label_of_leaf(n_leaves), self.tree, self.sums, fallback)
+
+    def profiles(self, n_leaves: int) -> NDArray[np.float64]:
+        """Cluster means in the columns of X."""
+        nothing = np.full((self.tree.n_clusters, self.tree.n_features), np.nan)
+        return cluster_means(
+            self._label_of_leaf(n_leaves), self.tree, self.profile_sums, nothing
+        )
+
+    def _label_of_leaf(self, n_leaves: int) -> NDArray[np.int32]:
+        """Label of each leaf of the full tree in the smaller one."""
+        return self.tree.label[self.tree.ancestor_at(n_leaves)][self.tree.leaves]
+
+
+def record_fit(
+    tree: ThresholdTree,
+    n_base_leaves: int,
+    reference: Reference,
+    table: Table,
+    space: _core.Points,
+    costs: CostTable,
+    weights: NDArray[np.float64] | None,
+    n_threads: int,
+) -> FitRecord:
+    """Take stock of a grown tree, in one pass over the rows."""
+    leaf_of_row = tree.apply_points(table.points, n_threads)
+    place = np.zeros(tree.n_nodes, dtype=np.int32)
+    place[tree.leaves] = np.arange(tree.n_leaves)
+    groups = place[leaf_of_row]
+    hits = np.bincount(
+        groups.astype(np.int64) * tree.n_clusters + costs.nearest,
+        weights,
+        minlength=tree.n_leaves * tree.n_clusters,
+    ).reshape(tree.n_leaves, tree.n_clusters)
+
+    def sums(points: _core.Points, shift: NDArray[np.float64] | None) -> LeafSums:
+        found = _core.group_sums(points, groups, tree.n_leaves, weights, shift, n_threads)
+        return LeafSums(found, hits, np.zeros(found.shape[1]) if shift is None else shift)
+
+    own_space = reference.pipeline is None
+    here = sums(space, reference.centers.mean(axis=0) if own_space and table.dense else None)
+    return FitRecord(
+        tree=tree,
+        path=path_of(tree, here, reference.centers, costs.cheapest, n_base_leaves),
+        reference=reference,
+        reference_labels=costs.nearest,
+        reference_cost=costs.cheapest,
+        leaf_of_row=leaf_of_row,
+        sums=here,
+        profile_sums=here if own_space else sums(table.points, None),
+    )

@@ -1,0 +1,165 @@
+"""The reference clustering: whatever the user brings, turned into centers and costs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
+
+from treemeans import _core
+from treemeans.checks import check_enough_rows
+from treemeans.costs import CostTable
+from treemeans.tables import Table, as_points
+
+_EUCLIDEAN = ("euclidean", "sqeuclidean", "l2", "minkowski")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Centers, and the space they live in.
+
+    Attributes
+    ----------
+    centers : (n_clusters, dimension of the space)
+    pipeline : what takes the columns of X to that space; None where X is the space itself
+    """
+
+    centers: NDArray[np.float64]
+    pipeline: Pipeline | None
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return len(self.centers)
+
+    def points(self, X: Any, raw: Any) -> _core.Points:
+        """X in the space of the centers. ``raw``: X as the user gave it, names and all."""
+        if self.pipeline is not None:
+            X = check_array(
+                self.pipeline.transform(raw),
+                accept_sparse=("csr", "csc"),
+                dtype=[np.float64, np.float32],
+                input_name="What the reference pipeline makes of X",
+            )
+        _check_dimension(X.shape[1], self.centers)
+        return as_points(X)
+
+    def centers_in_columns(
+        self, table: Table, costs: CostTable, weights: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """The centers in the columns of X: with a pipeline, the means of the rows nearest to each.
+
+        A center nearest to no row then has no place there: NaN.
+        """
+        if self.pipeline is None:
+            return self.centers
+        sums = _core.group_sums(table.points, costs.nearest, self.n_clusters, weights, None, 1)
+        weight = np.bincount(costs.nearest, weights, minlength=self.n_clusters)[:, None]
+        return np.divide(sums, weight, out=np.full_like(sums, np.nan), where=weight > 0)
+
+
+def fit_reference(
+    reference: Any,
+    n_clusters: int | None,
+    X: Any,
+    raw: Any,
+    sample_weight: NDArray[np.float64] | None,
+    random_state: Any,
+) -> Reference:
+    """Centers of ``reference``: an array, or a clusterer or pipeline, which is fitted if need be."""
+    check_enough_rows(X.shape[0], n_clusters)
+    if reference is None:
+        reference = KMeans(n_clusters, n_init=10, max_iter=300, random_state=random_state)
+        return Reference(reference.fit(X, sample_weight=sample_weight).cluster_centers_, None)
+    if not hasattr(reference, "fit"):
+        centers = _checked(reference, n_clusters, "reference")
+        _check_dimension(X.shape[1], centers)
+        return Reference(centers, None)
+    name = type(reference).__name__
+    if not _is_fitted(reference):
+        reference = _fitted_clone(reference, raw, sample_weight, random_state)
+    steps = reference.steps if isinstance(reference, Pipeline) else [(name, reference)]
+    clusterer = steps[-1][1]
+    _check_priceable(clusterer)
+    centers = _checked(clusterer.cluster_centers_, n_clusters, name)
+    if len(steps) > 1:
+        return Reference(centers, reference[:-1])
+    _check_dimension(X.shape[1], centers)
+    return Reference(centers, None)
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _fitted_clone(estimator: Any, X: Any, sample_weight: Any, random_state: Any) -> Any:
+    """A clone, seeded by ``random_state`` where it has no seed of its own, and fitted."""
+    estimator = clone(estimator)
+    if random_state is not None:
+        seeds = {
+            name: random_state
+            for name, value in estimator.get_params().items()
+            if name.split("__")[-1] == "random_state" and value is None
+        }
+        estimator.set_params(**seeds)
+    if sample_weight is None:
+        return estimator.fit(X)
+    last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", estimator)
+    if not has_fit_parameter(last[1], "sample_weight"):
+        raise ValueError(
+            f"sample_weight was given, but {type(last[1]).__name__}.fit takes none. "
+            "Fit the reference yourself and pass it fitted."
+        )
+    prefix = f"{last[0]}__" if last[0] else ""
+    return estimator.fit(X, **{f"{prefix}sample_weight": sample_weight})
+
+
+def _check_priceable(clusterer: Any) -> None:
+    name = type(clusterer).__name__
+    for parameter in ("metric", "affinity"):
+        metric = getattr(clusterer, parameter, "euclidean")
+        if isinstance(metric, str) and metric not in _EUCLIDEAN or callable(metric):
+            raise ValueError(
+                f"{name} clusters with {parameter}={metric!r}; the reference must cluster by "
+                "Euclidean distance to centers, since costs are squared distances to them."
+            )
+    if getattr(clusterer, "cluster_centers_", None) is None:
+        raise ValueError(
+            f"{name} has no cluster_centers_, so a cluster has no price; use a reference "
+            "that clusters around centers, such as KMeans, or pass an array of centers."
+        )
+
+
+def _check_dimension(n_columns: int, centers: NDArray[np.float64]) -> None:
+    if centers.shape[1] != n_columns:
+        raise ValueError(
+            f"The reference centers have {centers.shape[1]} coordinates, "
+            f"but the points they are for have {n_columns}."
+        )
+
+
+def _checked(centers: Any, n_clusters: int | None, name: str) -> NDArray[np.float64]:
+    try:
+        array = np.array(centers, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must be a clusterer, a Pipeline that ends in one, or an array of centers; "
+            f"got {type(centers).__name__}."
+        ) from error
+    if array.ndim != 2 or array.size == 0 or not np.isfinite(array).all():
+        raise ValueError(
+            f"The centers of {name} must be a finite 2-d array, one row a cluster; "
+            f"they have shape {array.shape}."
+        )
+    if n_clusters is not None and len(array) != n_clusters:
+        raise ValueError(f"n_clusters={n_clusters}, but {name} has {len(array)} clusters.")
+    return array

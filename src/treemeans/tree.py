@@ -1,0 +1,327 @@
+"""ThresholdTree: a finished tree, as flat arrays that cannot be changed."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from treemeans import _core
+from treemeans.tables import as_points
+
+_NO_FEATURE = -1
+_NO_CHILD = -1
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdTree:
+    """A binary tree of cuts ``x[feature] <= threshold`` whose leaves carry cluster labels.
+
+    Node 0 is the root. The arrays are read-only and checked when the tree is made.
+
+    Parameters
+    ----------
+    feature : array of int, shape (n_nodes,)
+        Column the node cuts; -1 at a leaf.
+    threshold : array of float, shape (n_nodes,)
+        Rows with a value up to it go left, others right; NaN at a leaf.
+    left, right : arrays of int, shape (n_nodes,)
+        The children; -1 at a leaf.
+    label : array of int, shape (n_nodes,)
+        Cluster of the node, as a leaf. Inner nodes have one too: smaller trees are inside this one.
+    n_features : int
+        Columns of the tables the tree is for.
+    weight : array of float, shape (n_nodes,), optional
+        Weight of the training rows that reach the node.
+    costs : array of float, shape (n_nodes, n_clusters), optional
+        Cost of giving all those rows to each cluster.
+    growth : array of int, shape (n_nodes,), optional
+        How many leaves the tree had once this node was cut; 0 at a leaf. By default the tree is
+        taken to have grown level by level.
+
+    Examples
+    --------
+    >>> tree = ThresholdTree([0, -1, -1], [2.5, float("nan"), float("nan")],
+    ...                      [1, -1, -1], [2, -1, -1], [0, 0, 1], n_features=1)
+    >>> tree.predict([[2.0], [3.0]]).tolist()
+    [0, 1]
+    """
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    label: NDArray[np.int32]
+    n_features: int
+    weight: NDArray[np.float64] = field(default=None)  # type: ignore[assignment]
+    costs: NDArray[np.float64] = field(default=None)  # type: ignore[assignment]
+    growth: NDArray[np.int32] = field(default=None)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        for name in ("feature", "left", "right", "label"):
+            self._set(name, _integers(name, getattr(self, name)))
+        self._set("threshold", np.array(self.threshold, dtype=np.float64))
+        n = self.feature.size
+        _check_lengths(self)
+        _check_links(self)
+        _check_cuts(self)
+        n_labels = int(self.label.max()) + 1
+        defaults: dict[str, ArrayLike] = {"weight": np.zeros(n), "costs": np.zeros((n, n_labels))}
+        for name, default in defaults.items():
+            given = getattr(self, name)
+            self._set(name, np.array(default if given is None else given, dtype=np.float64))
+        if self.weight.shape != (n,) or self.costs.ndim != 2 or len(self.costs) != n:
+            raise ValueError(f"weight and costs of a tree need one row for each of its {n} nodes.")
+        if n_labels > self.costs.shape[1]:
+            raise ValueError(
+                f"The tree has a label {n_labels - 1}, but costs of {self.costs.shape[1]} clusters."
+            )
+        growth = _level_order(self) if self.growth is None else _integers("growth", self.growth)
+        self._set("growth", growth)
+        _check_growth(self)
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    def _set(self, name: str, value: NDArray[Any]) -> None:
+        object.__setattr__(self, name, value)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return self.feature.size
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return (self.n_nodes + 1) // 2
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters the leaves can be labelled with."""
+        return self.costs.shape[1]
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """For each node, whether it is a leaf."""
+        return self.feature == _NO_FEATURE
+
+    @property
+    def leaves(self) -> NDArray[np.intp]:
+        """Node numbers of the leaves."""
+        return np.flatnonzero(self.is_leaf)
+
+    @property
+    def depth(self) -> NDArray[np.int32]:
+        """For each node, its number of cuts from the root."""
+        depth = np.zeros(self.n_nodes, dtype=np.int32)
+        for node in parents_first(self.left, self.right):
+            if self.left[node] != _NO_CHILD:
+                depth[[self.left[node], self.right[node]]] = depth[node] + 1
+        return depth
+
+    @property
+    def surrogate_cost(self) -> float:
+        """Cost of giving the rows of each leaf to the leaf's cluster."""
+        leaves = self.leaves
+        return float(self.costs[leaves, self.label[leaves]].sum())
+
+    def apply(self, X: Any, *, n_threads: int = 1) -> NDArray[np.int32]:
+        """Node number of the leaf each row of X falls into."""
+        X = X if sparse.issparse(X) or isinstance(X, np.ndarray) else np.asarray(X, dtype=float)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(
+                f"The tree was made for {self.n_features} columns, but X has shape {X.shape}."
+            )
+        return self.apply_points(as_points(X), n_threads)
+
+    def apply_points(self, points: _core.Points, n_threads: int) -> NDArray[np.int32]:
+        """Like `apply`, for points that are wrapped already."""
+        return _core.apply(
+            points, self.feature, self.threshold, self.left, self.right, n_threads
+        )
+
+    def predict(self, X: Any, *, n_threads: int = 1) -> NDArray[np.int32]:
+        """Cluster of each row of X."""
+        return self.label[self.apply(X, n_threads=n_threads)]
+
+    def decision_path(self, X: Any) -> sparse.csr_matrix:
+        """Indicator matrix, rows x nodes: the nodes each row passes, its leaf included."""
+        return self.paths_to(self.apply(X))
+
+    def paths_to(self, leaf: NDArray[np.int32]) -> sparse.csr_matrix:
+        """Indicator matrix of the nodes on the way to each of ``leaf``."""
+        paths = self._paths()
+        lengths = np.array([len(path) for path in paths])
+        indptr = np.concatenate([[0], np.cumsum(lengths[leaf])])
+        indices = (
+            np.concatenate([paths[node] for node in leaf]) if len(leaf) else np.empty(0, int)
+        )
+        ones = np.ones(len(indices), dtype=np.int64)
+        return sparse.csr_matrix((ones, indices, indptr), shape=(len(leaf), self.n_nodes))
+
+    def _paths(self) -> list[NDArray[np.intp]]:
+        """For each node, the sorted nodes from the root down to it."""
+        paths: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)] * self.n_nodes
+        paths[0] = np.zeros(1, dtype=np.intp)
+        for node in parents_first(self.left, self.right):
+            for child in (self.left[node], self.right[node]):
+                if child != _NO_CHILD:
+                    paths[child] = np.sort(np.append(paths[node], child))
+        return paths
+
+    def ancestor_at(self, n_leaves: int) -> NDArray[np.int32]:
+        """For each node, the node of the tree of ``n_leaves`` leaves its rows were in."""
+        ancestor = np.arange(self.n_nodes, dtype=np.int32)
+        for node in parents_first(self.left, self.right):
+            if self.left[node] == _NO_CHILD:
+                continue
+            cut_later = self.growth[node] > n_leaves or ancestor[node] != node
+            if cut_later:
+                ancestor[[self.left[node], self.right[node]]] = ancestor[node]
+        return ancestor
+
+    def with_leaves(self, n_leaves: int) -> ThresholdTree:
+        """The tree as it was when it had ``n_leaves`` leaves."""
+        if not 1 <= n_leaves <= self.n_leaves:
+            raise ValueError(
+                f"The tree has {self.n_leaves} leaves; trees of 1 to {self.n_leaves} leaves "
+                f"are inside it, not one of {n_leaves}."
+            )
+        kept = np.flatnonzero(self.ancestor_at(n_leaves) == np.arange(self.n_nodes))
+        number = np.full(self.n_nodes + 1, _NO_CHILD, dtype=np.int32)  # the last stands for -1
+        number[kept] = np.arange(len(kept))
+        inner = (self.growth[kept] > 0) & (self.growth[kept] <= n_leaves)
+        return replace(
+            self,
+            feature=np.where(inner, self.feature[kept], _NO_FEATURE),
+            threshold=np.where(inner, self.threshold[kept], np.nan),
+            left=np.where(inner, number[self.left[kept]], _NO_CHILD),
+            right=np.where(inner, number[self.right[kept]], _NO_CHILD),
+            label=self.label[kept],
+            weight=self.weight[kept],
+            costs=self.costs[kept],
+            growth=np.where(inner, self.growth[kept], 0),
+        )
+
+    def cost_saved(self) -> NDArray[np.float64]:
+        """Surrogate cost saved by each feature: the sum over its cuts, best labels throughout."""
+        inner = np.flatnonzero(~self.is_leaf)
+        best = self.costs.min(axis=1)
+        saved = best[inner] - best[self.left[inner]] - best[self.right[inner]]
+        return np.bincount(
+            self.feature[inner], weights=np.maximum(saved, 0.0), minlength=self.n_features
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ThresholdTree) and all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name), equal_nan=True)
+            if isinstance(getattr(self, f.name), np.ndarray)
+            else getattr(self, f.name) == getattr(other, f.name)
+            for f in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"ThresholdTree(n_leaves={self.n_leaves}, n_clusters={self.n_clusters}, "
+            f"depth={int(self.depth.max())}, n_features={self.n_features})"
+        )
+
+
+def parents_first(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[int]:
+    """Nodes in level order."""
+    order = []
+    queue = deque([0])
+    while queue:
+        node = queue.popleft()
+        order.append(node)
+        if left[node] != _NO_CHILD:
+            queue.extend((int(left[node]), int(right[node])))
+    return order
+
+
+def _integers(name: str, values: ArrayLike) -> NDArray[np.int32]:
+    array = np.array(values)
+    if array.ndim != 1 or not (array.dtype.kind in "iu" or array.size == 0):
+        raise ValueError(f"{name} of a tree must be a 1-d array of integers.")
+    return array.astype(np.int32)
+
+
+def _check_lengths(tree: ThresholdTree) -> None:
+    n = tree.feature.size
+    if n == 0:
+        raise ValueError("A tree needs at least one node.")
+    for name in ("threshold", "left", "right", "label"):
+        shape = getattr(tree, name).shape
+        if shape != (n,):
+            raise ValueError(f"A tree of {n} nodes needs {n} entries in {name}; it has {shape}.")
+
+
+def _check_links(tree: ThresholdTree) -> None:
+    """Every node but the root is the child of one other, and the root reaches all."""
+    n = tree.feature.size
+    children = np.concatenate([tree.left, tree.right])
+    leaf = np.concatenate([tree.feature == _NO_FEATURE] * 2)
+    if np.any(children[leaf] != _NO_CHILD):
+        node = int(np.flatnonzero(leaf & (children != _NO_CHILD))[0] % n)
+        raise ValueError(f"Node {node} of the tree is a leaf (feature -1) but has a child.")
+    bad = np.flatnonzero(~leaf & ((children <= 0) | (children >= n)))
+    if len(bad):
+        node, child = int(bad[0] % n), int(children[bad[0]])
+        raise ValueError(f"Node {node} of the tree has a child {child}, which is no node.")
+    times = np.bincount(children[~leaf], minlength=n)
+    if np.any(times > 1):
+        raise ValueError(f"Node {int(times.argmax())} of the tree is the child of two nodes.")
+    reached = 0
+    queue = deque([0])
+    while queue and reached <= n:
+        node = queue.popleft()
+        reached += 1
+        if tree.feature[node] != _NO_FEATURE:
+            queue.extend((int(tree.left[node]), int(tree.right[node])))
+    if reached != n:
+        raise ValueError("The tree has a cycle, or nodes that its root does not reach.")
+
+
+def _check_cuts(tree: ThresholdTree) -> None:
+    inner = tree.feature != _NO_FEATURE
+    bad = np.flatnonzero(inner & ((tree.feature < 0) | (tree.feature >= tree.n_features)))
+    if len(bad):
+        node = int(bad[0])
+        raise ValueError(
+            f"Node {node} of the tree cuts feature {int(tree.feature[node])}, "
+            f"but there are {tree.n_features} features."
+        )
+    bad = np.flatnonzero(inner & ~np.isfinite(tree.threshold))
+    if len(bad):
+        raise ValueError(f"Node {int(bad[0])} of the tree has a threshold that is not finite.")
+    if np.any(tree.label < 0):
+        raise ValueError("A label of the tree is negative.")
+    tree.threshold[~inner] = np.nan
+
+
+def _level_order(tree: ThresholdTree) -> NDArray[np.int32]:
+    growth = np.zeros(tree.feature.size, dtype=np.int32)
+    inner = [n for n in parents_first(tree.left, tree.right) if tree.left[n] != _NO_CHILD]
+    growth[inner] = np.arange(2, len(inner) + 2)
+    return growth
+
+
+def _check_growth(tree: ThresholdTree) -> None:
+    """Cuts are numbered 2, 3, ... leaves, a parent's before its children's."""
+    inner = np.flatnonzero(~tree.is_leaf)
+    if tree.growth.shape != (tree.n_nodes,) or np.any(tree.growth[tree.is_leaf] != 0):
+        raise ValueError("growth of a tree needs an entry for each node, 0 at the leaves.")
+    in_order = np.array_equal(np.sort(tree.growth[inner]), np.arange(2, len(inner) + 2))
+    for children in (tree.left[inner], tree.right[inner]):
+        later = tree.growth[children]
+        in_order = in_order and not np.any((later > 0) & (later < tree.growth[inner]))
+    if not in_order:
+        raise ValueError("growth of a tree must number its cuts 2, 3, ..., parents first.")

@@ -11,9 +11,9 @@ namespace treemeans {
 namespace {
 
 constexpr std::int64_t kSample = 1024;        // rows looked at to choose a feature's bins
-constexpr std::int64_t kTileRows = 256;
-constexpr std::int32_t kTileColumns = 16;
 constexpr double kSparseShare = 15.0 / 16.0;  // of the default value, to store the others only
+constexpr std::int64_t kTileRows = DensePoints::kTileRows, kStride = DensePoints::kTileStride;
+constexpr std::int32_t kTileColumns = DensePoints::kTileColumns;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Bin of v: the number of edges below it; so bin b holds (edges[b - 1], edges[b]].
@@ -167,8 +167,9 @@ void check_finite(const double* v, std::int64_t n, Plan& plan) {
   for (std::int64_t i = 0; i < n; ++i) plan.finite = plan.finite && std::isfinite(v[i]);
 }
 
-// Room on both sides of what the sample saw, for values it did not see.
+// Room on both sides of what the sample saw, for values it did not see; bytes need none.
 double unit_base(double least, double greatest) {
+  if (least >= 0.0 && greatest <= 255.0) return 0.0;
   return least - std::floor((255.0 - (greatest - least)) / 2.0);
 }
 
@@ -265,7 +266,7 @@ void finish_dense(const Plan& plan, std::int64_t n, Column& column) {
 class Strip {
  public:
   Strip(const DensePoints& points, const std::vector<Row>& sample)
-      : points_(points), sampled_(sample), tile_(kTileRows * kTileColumns) {}
+      : points_(points), sampled_(sample), tile_(kStride * kTileColumns) {}
 
   void run(std::int32_t begin, std::int32_t end, std::vector<Column>& columns) {
     plans_.assign(end - begin, Plan());
@@ -308,7 +309,7 @@ class Strip {
       const std::int64_t r1 = std::min(r0 + kTileRows, points_.n_rows);
       points_.tile(r0, r1, begin, end, tile_.data());
       for (std::int32_t f = begin; f < end; ++f)
-        code_rows(tile_.data() + (f - begin) * (r1 - r0), r0, r1 - r0, plans_[f - first_plan],
+        code_rows(tile_.data() + (f - begin) * kStride, r0, r1 - r0, plans_[f - first_plan],
                   columns[f].codes.get());
     }
   }

@@ -10,8 +10,8 @@
 namespace treemeans {
 namespace {
 
-constexpr std::int64_t kRows = 256;
-constexpr std::int32_t kColumns = 32;
+constexpr std::int64_t kRows = DensePoints::kTileRows, kStride = DensePoints::kTileStride;
+constexpr std::int32_t kColumns = DensePoints::kTileColumns;
 
 // sums[c][i] += (tile[f][i] - center[c][f])^2 for the tile's columns, in their order.
 TM_CLONES void add_squares(const double* TM_RESTRICT tile, std::int64_t m, std::int32_t width,
@@ -22,7 +22,7 @@ TM_CLONES void add_squares(const double* TM_RESTRICT tile, std::int64_t m, std::
     double* sum = sums + c * kRows;
     std::int32_t f = 0;
     for (; f + 4 <= width; f += 4) {
-      const double *x0 = tile + f * m, *x1 = x0 + m, *x2 = x1 + m, *x3 = x2 + m;
+      const double *x0 = tile + f * kStride, *x1 = x0 + kStride, *x2 = x1 + kStride, *x3 = x2 + kStride;
       const double c0 = center[f], c1 = center[f + 1], c2 = center[f + 2], c3 = center[f + 3];
 #pragma omp simd
       for (std::int64_t i = 0; i < m; ++i) {
@@ -31,7 +31,7 @@ TM_CLONES void add_squares(const double* TM_RESTRICT tile, std::int64_t m, std::
       }
     }
     for (; f < width; ++f) {
-      const double *x = tile + f * m, at = center[f];
+      const double *x = tile + f * kStride, at = center[f];
 #pragma omp simd
       for (std::int64_t i = 0; i < m; ++i) sum[i] += (x[i] - at) * (x[i] - at);
     }
@@ -57,7 +57,7 @@ void price(const DensePoints& points, const double* centers, const Regrets& out,
   const std::int32_t d = points.n_features;
 #pragma omp parallel num_threads(n_threads)
   {
-    std::vector<double> tile(kRows * kColumns), sums(out.k * kRows);
+    std::vector<double> tile(kStride * kColumns), sums(out.k * kRows);
 #pragma omp for schedule(dynamic, 4)
     for (std::int64_t r0 = 0; r0 < n; r0 += kRows) {
       const std::int64_t r1 = std::min(r0 + kRows, n);

@@ -4,93 +4,32 @@
 #include <limits>
 #include <tuple>
 
+#include "inside.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
 namespace {
 
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-using Place = MistakeCounts::Place;
-using Suspect = MistakeCounts::Suspect;
+// The first threshold found with so few mistakes: just above the value `at`.
+struct Place {
+  std::int64_t mistakes = std::numeric_limits<std::int64_t>::max();
+  std::int32_t feature = std::numeric_limits<std::int32_t>::max();
+  double at = 0.0;
 
-// The threshold moves up one feature; points and centers pass to its left. Centers are the node's,
-// ascending on the feature.
-class Sweep {
- public:
-  Sweep(const std::vector<std::int64_t>& totals, const std::vector<std::int32_t>& members)
-      : totals_(totals), members_(members), order_(members), left_(members.size()), at_(members.size()) {}
-
-  void start(std::int32_t feature, const double* centers, std::int64_t n_features) {
-    feature_ = feature;
-    order_ = members_;
-    const auto value = [&](std::int32_t c) { return centers[c * n_features + feature]; };
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](std::int32_t a, std::int32_t b) { return value(a) < value(b); });
-    for (std::size_t j = 0; j < order_.size(); ++j) at_[j] = value(order_[j]);
-    std::fill(left_.begin(), left_.end(), 0);
-    passed_ = 0;
-    mistakes_ = 0;
+  void offer(const Place& other) {
+    if (std::tie(other.mistakes, other.feature, other.at) < std::tie(mistakes, feature, at))
+      *this = other;
   }
+};
 
-  bool separable() const { return at_.front() < at_.back(); }
-  std::size_t size() const { return order_.size(); }
-  std::int32_t center(std::size_t j) const { return order_[j]; }
-  bool next_center_below(double value) const { return passed_ < size() && at_[passed_] < value; }
-  bool next_center_upto(double value) const { return passed_ < size() && at_[passed_] <= value; }
-  double next_center() const { return at_[passed_]; }
-  bool splits_centers() const { return passed_ > 0 && passed_ < size(); }
-
-  // `weight` of points of the j-th center passes.
-  void pass_points(std::size_t j, std::int64_t weight) {
-    left_[j] += weight;
-    mistakes_ += j < passed_ ? -weight : weight;
-  }
-
-  // Its points on the left are no mistakes now; those on the right are.
-  void pass_center() {
-    const std::int64_t total = totals_[order_[passed_]];
-    mistakes_ += total - 2 * left_[passed_];
-    ++passed_;
-  }
-
-  // After everything at value `at` has passed.
-  void offer(double at, Place& best) const {
-    if (!splits_centers()) return;
-    const Place place{mistakes_, feature_, at};
-    if (place < best) best = place;
-  }
-
-  // No threshold below `value` and from here on, by which `weights` (of each center) will have
-  // passed, makes fewer mistakes.
-  std::int64_t bound(const std::int64_t* weights, double value) const {
-    std::int64_t sum = 0;
-    for (std::size_t j = 0; j < size(); ++j) {
-      const std::int64_t if_left = totals_[order_[j]] - left_[j] - weights[order_[j]];
-      const std::int64_t if_right = left_[j];
-      if (j < passed_) {
-        sum += if_left;
-      } else {
-        sum += at_[j] < value ? std::min(if_left, if_right) : if_right;
-      }
-    }
-    return sum;
-  }
-
-  // Some threshold below `value` and from here on leaves centers on both sides.
-  bool can_split_below(double value) const {
-    return passed_ < size() && (passed_ > 0 || at_[0] < value);
-  }
-
- private:
-  const std::vector<std::int64_t>& totals_;
-  const std::vector<std::int32_t>& members_;
-  std::vector<std::int32_t> order_;
-  std::vector<std::int64_t> left_;
-  std::vector<double> at_;
-  std::int32_t feature_ = 0;
-  std::size_t passed_ = 0;
-  std::int64_t mistakes_ = 0;
+// A wide bin in which no threshold makes fewer mistakes than `bound`.
+struct Suspect {
+  std::int64_t bound;
+  std::int32_t feature, slot;
+  std::int64_t bin;  // of the slot
+  double low;
 };
 
 struct Findings {
@@ -98,145 +37,218 @@ struct Findings {
   std::vector<Suspect> suspects;
 };
 
-void pass_centers_below(double value, Sweep& sweep, Place& best) {
-  while (sweep.next_center_below(value)) {
-    const double at = sweep.next_center();
-    while (sweep.next_center_upto(at)) sweep.pass_center();
-    sweep.offer(at, best);
+// A node's centers in ascending order on one feature.
+struct Ordered {
+  std::vector<std::int32_t> center;
+  std::vector<double> at;
+
+  void sort(const MistakeNode& node, std::int32_t feature, std::int64_t n_features) {
+    const auto value = [&](std::int32_t c) { return node.centers[c * n_features + feature]; };
+    center = node.members;
+    std::stable_sort(center.begin(), center.end(),
+                     [&](std::int32_t a, std::int32_t b) { return value(a) < value(b); });
+    at.clear();
+    for (std::int32_t c : center) at.push_back(value(c));
   }
-}
-
-// The centers before a bin pass, then what is in it.
-void pass_bin(const Bins& bins, std::int64_t b, const std::int64_t* weights, Sweep& sweep, Place& best) {
-  pass_centers_below(bins.low[b], sweep, best);
-  for (std::size_t j = 0; j < sweep.size(); ++j) sweep.pass_points(j, weights[sweep.center(j)]);
-  while (sweep.next_center_upto(bins.high[b])) sweep.pass_center();
-  sweep.offer(bins.high[b], best);
-}
-
-bool occurs(const Bins& bins, std::int64_t b) { return bins.low[b] <= bins.high[b]; }
-
-void scan_slot(const Bins& bins, std::int32_t slot, const std::int64_t* counts, std::int64_t k,
-               Sweep& sweep, Findings& found) {
-  for (std::int64_t b = bins.first[slot]; b < bins.first[slot + 1]; ++b) {
-    if (!occurs(bins, b)) continue;
-    const std::int64_t* weights = counts + b * k;
-    if (bins.wide(b)) {
-      pass_centers_below(bins.low[b], sweep, found.best);
-      const std::int64_t bound = sweep.bound(weights, bins.high[b]);
-      if (sweep.can_split_below(bins.high[b]) && bound <= found.best.mistakes)
-        found.suspects.push_back({bound, bins.feature[slot], slot, b, bins.low[b]});
-    }
-    pass_bin(bins, b, weights, sweep, found.best);
-  }
-  pass_centers_below(std::numeric_limits<double>::infinity(), sweep, found.best);
-}
-
-// The living rows of a node with their values on one feature.
-struct Point {
-  double value;
-  std::int32_t center;
-  std::int64_t weight;
+  std::size_t size() const { return center.size(); }
 };
 
-// Every distinct value inside a wide bin, from a sweep that stands before it.
-void scan_points(std::vector<Point>& points, double high, std::int64_t k, Sweep& sweep, Place& best) {
-  std::sort(points.begin(), points.end(),
-            [](const Point& a, const Point& b) { return a.value < b.value; });
-  std::vector<std::size_t> place(k, 0);
-  for (std::size_t j = 0; j < sweep.size(); ++j) place[sweep.center(j)] = j;
-  for (std::size_t i = 0; i < points.size();) {
-    const double value = points[i].value;
-    pass_centers_below(value, sweep, best);
-    for (; i < points.size() && points[i].value == value; ++i)
-      sweep.pass_points(place[points[i].center], points[i].weight);
-    while (sweep.next_center_upto(value)) sweep.pass_center();
-    sweep.offer(value, best);
-  }
-  pass_centers_below(high, sweep, best);
+template <class Count>
+TM_CLONES void add_to(const Count* TM_RESTRICT values, std::int64_t n, Count* TM_RESTRICT sums) {
+#pragma omp simd
+  for (std::int64_t b = 0; b < n; ++b) sums[b] += values[b];
 }
 
-}  // namespace
-
-MistakeCounts::MistakeCounts(const Bins& bins, std::int64_t k, const Membership& rows, int n_threads)
-    : bins_(bins), k_(k), counts_(bins.n_bins() * k, 0), totals_(k, 0) {
-  std::vector<Row> all(bins.n_rows);
-  for (std::int64_t r = 0; r < bins.n_rows; ++r) all[r] = static_cast<Row>(r);
-  add(all.data(), bins.n_rows, rows, 1, n_threads);
+template <class Count>
+TM_CLONES void take_from(const Count* TM_RESTRICT values, std::int64_t n, Count* TM_RESTRICT sums) {
+#pragma omp simd
+  for (std::int64_t b = 0; b < n; ++b) sums[b] -= values[b];
 }
 
-void MistakeCounts::bury(const Row* rows, std::int64_t n, const Membership& membership,
-                         const std::uint8_t* here, int n_threads) {
-  std::vector<Row> dead;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Row row = rows[i];
-    if (!membership.alive[row] || here[membership.nearest[row]]) continue;
-    membership.alive[row] = 0;
-    dead.push_back(row);
-  }
-  if (!dead.empty()) add(dead.data(), static_cast<std::int64_t>(dead.size()), membership, -1, n_threads);
+template <class Count>
+TM_CLONES Count sum_of(const Count* TM_RESTRICT values, std::int64_t n) {
+  Count sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t b = 0; b < n; ++b) sum += values[b];
+  return sum;
 }
 
-void MistakeCounts::add(const Row* rows, std::int64_t n, const Membership& membership,
-                        std::int64_t sign, int n_threads) {
-  std::vector<std::int64_t> weights(n);
-  std::vector<std::int32_t> nearest(n);
-  std::vector<std::int64_t> totals(k_, 0);
-  for (std::int64_t i = 0; i < n; ++i) {
-    weights[i] = sign * (membership.weights ? membership.weights[rows[i]] : 1);
-    nearest[i] = membership.nearest[rows[i]];
-    totals[nearest[i]] += weights[i];
+// One slot, as the threshold moves up it. Points of a center that is still on the right are
+// mistakes once they pass to the left; those of a center on the left cease to be.
+template <class Count>
+class SlotScan {
+ public:
+  SlotScan(const Bins& bins, const std::vector<Count>& counts, const std::vector<Count>& totals)
+      : bins_(bins), counts_(counts), totals_(totals) {}
+
+  // False where no threshold separates the node's centers.
+  bool start(const MistakeNode& node, std::int32_t slot) {
+    slot_ = slot;
+    feature_ = bins_.feature[slot];
+    first_ = bins_.first[slot];
+    n_bins_ = bins_.first[slot + 1] - first_;
+    centers_.sort(node, feature_, bins_.n_features);
+    return centers_.at.front() < centers_.at.back();
   }
-  for (std::int64_t c = 0; c < k_; ++c) totals_[c] += totals[c];
-#pragma omp parallel for schedule(dynamic, 4) num_threads(n_threads)
-  for (std::int32_t slot = 0; slot < bins_.n_dense; ++slot) {
-    const std::uint8_t* codes = bins_.codes[slot].get();
-    std::int64_t* counts = counts_.data() + bins_.first[slot] * k_;
-    for (std::int64_t i = 0; i < n; ++i) counts[codes[rows[i]] * k_ + nearest[i]] += weights[i];
+
+  void run(Findings& found) {
+    place_centers();
+    count_changes();
+    std::int64_t mistakes = 0;
+    std::size_t passed = 0;
+    for (std::int64_t b = 0; b <= n_bins_; ++b) {
+      while (passed < size() && bin_of_[passed] == b) {  // centers in the gap before bin b
+        if (b < n_bins_ && centers_.at[passed] >= low(b)) break;
+        const double at = centers_.at[passed];
+        for (; passed < size() && centers_.at[passed] == at; ++passed) mistakes += jump_[passed];
+        offer(mistakes, passed, at, found.best);
+      }
+      if (b == n_bins_) break;
+      std::size_t after = passed;
+      while (after < size() && bin_of_[after] == b) ++after;
+      if (low(b) < high(b)) suspect(b, mistakes, passed, after, found);
+      mistakes += change_[b];
+      for (; passed < after; ++passed) mistakes += jump_[passed];
+      if (low(b) <= high(b)) offer(mistakes, passed, high(b), found.best);
+    }
   }
-  if (bins_.n_slots() == bins_.n_dense) return;
-  std::int64_t* counts = counts_.data() + bins_.sparse_begin() * k_;
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t e = bins_.indptr[rows[i]]; e < bins_.indptr[rows[i] + 1]; ++e)
-      counts[bins_.entries[e] * k_ + nearest[i]] += weights[i];
-  // Rows without an entry: the total less the rest.
-  for (std::int32_t slot = bins_.n_dense; slot < bins_.n_slots(); ++slot) {
-    const std::int64_t first = bins_.first[slot];
-    const std::int64_t missing = first + bins_.default_bin[slot - bins_.n_dense];
-    std::int64_t* at = counts_.data() + missing * k_;
-    std::copy(totals_.begin(), totals_.end(), at);
-    for (std::int64_t b = first; b < bins_.first[slot + 1]; ++b)
-      for (std::int64_t c = 0; b != missing && c < k_; ++c) at[c] -= counts_[b * k_ + c];
+
+  // Every distinct value inside bin b: the living rows there, by value.
+  struct Point {
+    double value;
+    std::int32_t center;
+    std::int64_t weight;
+  };
+  void run_inside(std::int64_t b, const std::vector<Point>& points, Place& best) {
+    std::vector<std::int64_t> left(size());
+    std::vector<std::size_t> order(totals_.size(), 0);
+    std::int64_t mistakes = 0;
+    std::size_t passed = 0;
+    for (std::size_t j = 0; j < size(); ++j) {
+      order[centers_.center[j]] = j;
+      left[j] = sum_of(of(j), b);
+      if (centers_.at[j] < low(b)) ++passed;
+      mistakes += centers_.at[j] < low(b) ? total(j) - left[j] : left[j];
+    }
+    const auto pass_center = [&] { mistakes += total(passed) - 2 * left[passed], ++passed; };
+    const auto pass_centers_below = [&](double value) {
+      while (passed < size() && centers_.at[passed] < value) {
+        const double at = centers_.at[passed];
+        while (passed < size() && centers_.at[passed] == at) pass_center();
+        offer(mistakes, passed, at, best);
+      }
+    };
+    for (std::size_t i = 0; i < points.size();) {
+      const double value = points[i].value;
+      pass_centers_below(value);
+      for (; i < points.size() && points[i].value == value; ++i) {
+        const std::size_t j = order[points[i].center];
+        left[j] += points[i].weight;
+        mistakes += j < passed ? -points[i].weight : points[i].weight;
+      }
+      while (passed < size() && centers_.at[passed] == value) pass_center();
+      offer(mistakes, passed, value, best);
+    }
+    pass_centers_below(high(b));
   }
+
+ private:
+  std::size_t size() const { return centers_.size(); }
+  double low(std::int64_t b) const { return bins_.low[first_ + b]; }
+  double high(std::int64_t b) const { return bins_.high[first_ + b]; }
+  std::int64_t total(std::size_t j) const { return totals_[centers_.center[j]]; }
+  const Count* of(std::size_t j) const {
+    return counts_.data() + first_ * static_cast<std::int64_t>(totals_.size()) +
+           centers_.center[j] * n_bins_;
+  }
+
+  void offer(std::int64_t mistakes, std::size_t passed, double at, Place& best) const {
+    if (passed > 0 && passed < size()) best.offer({mistakes, feature_, at});
+  }
+
+  // A center belongs to the first bin whose values reach it, or to the gap before that bin.
+  void place_centers() {
+    bin_of_.assign(size(), n_bins_);
+    std::int64_t b = 0;
+    for (std::size_t j = 0; j < size(); ++j) {
+      while (b < n_bins_ && high(b) < centers_.at[j]) ++b;
+      bin_of_[j] = b;
+    }
+  }
+
+  // change_[b]: what passing the points of bin b adds, each center on the side it is on after it;
+  // jump_[j]: what passing center j adds just before its bin's points do.
+  void count_changes() {
+    change_.assign(n_bins_, 0);
+    jump_.resize(size());
+    for (std::size_t j = 0; j < size(); ++j) {
+      const Count* counts = of(j);
+      add_to(counts, bin_of_[j], change_.data());
+      take_from(counts + bin_of_[j], n_bins_ - bin_of_[j], change_.data() + bin_of_[j]);
+      jump_[j] = total(j) - 2 * std::int64_t{sum_of(counts, bin_of_[j])};
+    }
+  }
+
+  // Centers [0, passed) are left of bin b, [passed, after) inside it or at its end. The least each
+  // can add: a left one's points that lie beyond the bin, a right one's that lie before it.
+  void suspect(std::int64_t b, std::int64_t mistakes, std::size_t passed, std::size_t after,
+               Findings& found) const {
+    if (passed == size() || (passed == 0 && !(centers_.at[0] < high(b)))) return;
+    std::int64_t bound = mistakes;
+    for (std::size_t j = 0; j < passed; ++j) bound -= of(j)[b];
+    for (std::size_t j = passed; j < after; ++j) {
+      const std::int64_t before = sum_of(of(j), b);
+      bound += std::min<std::int64_t>(0, total(j) - 2 * before - of(j)[b]);
+    }
+    if (bound <= found.best.mistakes) found.suspects.push_back({bound, feature_, slot_, b, low(b)});
+  }
+
+  const Bins& bins_;
+  const std::vector<Count>& counts_;
+  const std::vector<Count>& totals_;
+  Ordered centers_;
+  std::int32_t slot_ = 0, feature_ = 0;
+  std::int64_t first_ = 0, n_bins_ = 0;
+  std::vector<std::int64_t> bin_of_, jump_;
+  std::vector<Count> change_;
+};
+
+bool hopeless(const Suspect& suspect, const Place& best) {
+  return std::tie(suspect.bound, suspect.feature, suspect.low) >
+         std::tie(best.mistakes, best.feature, best.at);
 }
 
-void MistakeCounts::refine(const Points& points, const Node& node, const Suspect& suspect,
-                           Place& best) const {
-  std::vector<double> values(node.n);
-  points.column(suspect.feature, node.rows, node.n, values.data());
-  std::vector<Point> inside;
-  for (std::int64_t i = 0; i < node.n; ++i) {
-    const Row row = node.rows[i];
-    if (!node.membership.alive[row]) continue;
-    if (values[i] < bins_.low[suspect.bin] || values[i] > bins_.high[suspect.bin]) continue;
-    inside.push_back({values[i], node.membership.nearest[row],
-                      node.membership.weights ? node.membership.weights[row] : 1});
+// A slot's suspects that can still beat `best`: all collected in one walk over the rows.
+template <class Count>
+void refine_slot(const Points& points, const Bins& bins, const MistakeNode& node,
+                 const std::vector<Suspect>& suspects, SlotScan<Count>& scan, Place& best) {
+  std::vector<std::int64_t> wanted;
+  for (const Suspect& suspect : suspects)
+    if (!hopeless(suspect, best)) wanted.push_back(suspect.bin);
+  if (wanted.empty()) return;
+  const Membership& membership = node.membership;
+  const auto inside =
+      look_inside(points, bins, suspects.front().slot, node.rows, node.n, wanted);
+  scan.start(node, suspects.front().slot);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    std::vector<typename SlotScan<Count>::Point> living;
+    for (const Inside& found : inside[i]) {
+      const Row row = node.rows[found.position];
+      if (membership.alive[row])
+        living.push_back({found.value, membership.nearest[row],
+                          membership.weights ? membership.weights[row] : 1});
+    }
+    scan.run_inside(wanted[i], living, best);
   }
-  Sweep sweep(totals_, node.members);
-  sweep.start(suspect.feature, node.centers, bins_.n_features);
-  for (std::int64_t b = bins_.first[suspect.slot]; b < suspect.bin; ++b)
-    if (occurs(bins_, b)) pass_bin(bins_, b, counts_.data() + b * k_, sweep, best);
-  scan_points(inside, bins_.high[suspect.bin], k_, sweep, best);
 }
 
 // From the last value or center that counts up to the next value or center of any kind.
-Cut MistakeCounts::close_gap(const Points& points, const Node& node, const Place& place) const {
-  Cut cut{place.mistakes, place.feature, -std::numeric_limits<double>::infinity(),
-          std::numeric_limits<double>::infinity()};
+Cut close_gap(const Points& points, const MistakeNode& node, const Place& place) {
+  Cut cut{place.mistakes, place.feature, -kInfinity, kInfinity};
   std::vector<double> values(node.n), centers;
   points.column(cut.feature, node.rows, node.n, values.data());
   for (std::int32_t c : node.members)
-    centers.push_back(node.centers[std::int64_t{c} * bins_.n_features + cut.feature]);
+    centers.push_back(node.centers[std::int64_t{c} * points.n_features + cut.feature]);
   for (double at : centers)
     if (at <= place.at) cut.low = std::max(cut.low, at);
   for (std::int64_t i = 0; i < node.n; ++i)
@@ -249,34 +261,124 @@ Cut MistakeCounts::close_gap(const Points& points, const Node& node, const Place
   return cut;
 }
 
-std::optional<Cut> MistakeCounts::least_mistakes_cut(const Points& points, const Node& node,
-                                                     int n_threads) const {
+// table[center][bin] += weight, for each row, in a slot of n_bins.
+template <class Count>
+void tally(const std::uint8_t* TM_RESTRICT codes, const Row* TM_RESTRICT rows,
+           const std::int32_t* TM_RESTRICT center, const Count* TM_RESTRICT weights, Count sign,
+           std::int64_t n, std::int32_t n_bins, Count* TM_RESTRICT table) {
+  if (weights) {
+    for (std::int64_t i = 0; i < n; ++i)
+      table[center[i] * n_bins + codes[rows[i]]] += sign * weights[i];
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) table[center[i] * n_bins + codes[rows[i]]] += sign;
+  }
+}
+
+}  // namespace
+
+template <class Count>
+MistakeCounts<Count>::MistakeCounts(const Bins& bins, std::int64_t k, const Membership& rows,
+                                    int n_threads)
+    : bins_(bins), k_(k), counts_(bins.n_bins() * k, 0), totals_(k, 0) {
+  for (std::int32_t slot = bins.n_dense; slot < bins.n_slots(); ++slot) {
+    const std::int64_t n_bins = bins.first[slot + 1] - bins.first[slot];
+    for (std::int64_t b = 0; b < n_bins; ++b)
+      sparse_spots_.push_back({bins.first[slot] * k + b, n_bins});
+  }
+  std::vector<Row> all(bins.n_rows);
+  for (std::int64_t r = 0; r < bins.n_rows; ++r) all[r] = static_cast<Row>(r);
+  add(all.data(), bins.n_rows, rows, 1, n_threads);
+}
+
+template <class Count>
+void MistakeCounts<Count>::bury(const Row* rows, std::int64_t n, const Membership& membership,
+                                const std::uint8_t* here, int n_threads) {
+  std::vector<Row> dead;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Row row = rows[i];
+    if (!membership.alive[row] || here[membership.nearest[row]]) continue;
+    membership.alive[row] = 0;
+    dead.push_back(row);
+  }
+  if (!dead.empty())
+    add(dead.data(), static_cast<std::int64_t>(dead.size()), membership, -1, n_threads);
+}
+
+template <class Count>
+void MistakeCounts<Count>::add(const Row* rows, std::int64_t n, const Membership& membership,
+                               Count sign, int n_threads) {
+  std::vector<std::int32_t> center(n);
+  std::vector<Count> weights(membership.weights ? n : 0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    center[i] = membership.nearest[rows[i]];
+    if (membership.weights) weights[i] = static_cast<Count>(membership.weights[rows[i]]);
+    totals_[center[i]] += sign * (membership.weights ? weights[i] : 1);
+  }
+#pragma omp parallel for schedule(dynamic, 4) num_threads(n_threads)
+  for (std::int32_t slot = 0; slot < bins_.n_dense; ++slot)
+    tally(bins_.codes[slot].get(), rows, center.data(),
+          membership.weights ? weights.data() : nullptr, sign, n,
+          static_cast<std::int32_t>(bins_.first[slot + 1] - bins_.first[slot]),
+          counts_.data() + bins_.first[slot] * k_);
+  if (bins_.n_slots() == bins_.n_dense) return;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Count weight = sign * (membership.weights ? weights[i] : 1);
+    for (std::int64_t e = bins_.indptr[rows[i]]; e < bins_.indptr[rows[i] + 1]; ++e) {
+      const Spot& spot = sparse_spots_[bins_.entries[e]];
+      counts_[spot.first + center[i] * spot.step] += weight;
+    }
+  }
+  add_missing();
+}
+
+// Rows without an entry: the total less the rest.
+template <class Count>
+void MistakeCounts<Count>::add_missing() {
+  for (std::int32_t slot = bins_.n_dense; slot < bins_.n_slots(); ++slot) {
+    const std::int64_t n_bins = bins_.first[slot + 1] - bins_.first[slot];
+    const std::int32_t missing = bins_.default_bin[slot - bins_.n_dense];
+    for (std::int64_t c = 0; c < k_; ++c) {
+      Count* counts = counts_.data() + bins_.first[slot] * k_ + c * n_bins;
+      counts[missing] = 0;
+      counts[missing] = totals_[c] - sum_of(counts, n_bins);
+    }
+  }
+}
+
+template <class Count>
+std::optional<Cut> MistakeCounts<Count>::least_mistakes_cut(const Points& points,
+                                                            const MistakeNode& node,
+                                                            int n_threads) const {
   Findings all;
 #pragma omp parallel num_threads(n_threads)
   {
     Findings mine;
-    Sweep sweep(totals_, node.members);
+    SlotScan<Count> scan(bins_, counts_, totals_);
 #pragma omp for schedule(dynamic, 16) nowait
-    for (std::int32_t slot = 0; slot < bins_.n_slots(); ++slot) {
-      sweep.start(bins_.feature[slot], node.centers, bins_.n_features);
-      if (sweep.separable()) scan_slot(bins_, slot, counts_.data(), k_, sweep, mine);
-    }
+    for (std::int32_t slot = 0; slot < bins_.n_slots(); ++slot)
+      if (scan.start(node, slot)) scan.run(mine);
 #pragma omp critical
     {
-      all.best = std::min(all.best, mine.best);
+      all.best.offer(mine.best);
       all.suspects.insert(all.suspects.end(), mine.suspects.begin(), mine.suspects.end());
     }
   }
   std::sort(all.suspects.begin(), all.suspects.end(), [](const Suspect& a, const Suspect& b) {
-    return std::tie(a.bound, a.feature, a.low) < std::tie(b.bound, b.feature, b.low);
+    return std::tie(a.slot, a.bin) < std::tie(b.slot, b.bin);
   });
-  for (const Suspect& suspect : all.suspects) {
-    if (std::tie(suspect.bound, suspect.feature, suspect.low) <=
-        std::tie(all.best.mistakes, all.best.feature, all.best.at))
-      refine(points, node, suspect, all.best);
+  SlotScan<Count> scan(bins_, counts_, totals_);
+  std::vector<Suspect> of_slot;
+  for (std::size_t i = 0; i < all.suspects.size(); ++i) {
+    of_slot.push_back(all.suspects[i]);
+    if (i + 1 < all.suspects.size() && all.suspects[i + 1].slot == all.suspects[i].slot) continue;
+    refine_slot(points, bins_, node, of_slot, scan, all.best);
+    of_slot.clear();
   }
-  if (all.best.mistakes == kNever) return std::nullopt;
+  if (all.best.mistakes == Place().mistakes) return std::nullopt;
   return close_gap(points, node, all.best);
 }
+
+template class MistakeCounts<std::int32_t>;
+template class MistakeCounts<std::int64_t>;
 
 }  // namespace treemeans

@@ -175,24 +175,34 @@ Out<double> group_sums(const Points& points, In<std::int32_t, 1> groups, std::in
 class PyMistakeCounts {
  public:
   PyMistakeCounts(const Bins& bins, std::int64_t k, In<std::int32_t, 1> nearest,
-                  std::optional<In<std::int64_t, 1>> weights, InOut<std::uint8_t, 1> alive, int n_threads)
+                  std::optional<In<std::int64_t, 1>> weights, InOut<std::uint8_t, 1> alive,
+                  int n_threads)
       : nearest_(std::move(nearest)), weights_(std::move(weights)), alive_(std::move(alive)) {
     nb::gil_scoped_release release;
-    counts_.emplace(bins, k, membership(), n_threads);
+    if (weights_) {
+      weighted_.emplace(bins, k, membership(), n_threads);
+    } else {
+      plain_.emplace(bins, k, membership(), n_threads);
+    }
   }
 
   void bury(In<Row, 1> rows, In<std::uint8_t, 1> here, int n_threads) {
     nb::gil_scoped_release release;
-    counts_->bury(rows.data(), rows.shape(0), membership(), here.data(), n_threads);
+    const auto n = static_cast<std::int64_t>(rows.shape(0));
+    if (weighted_) {
+      weighted_->bury(rows.data(), n, membership(), here.data(), n_threads);
+    } else {
+      plain_->bury(rows.data(), n, membership(), here.data(), n_threads);
+    }
   }
 
   CutTuple cut(const Points& points, In<Row, 1> rows, In<double, 2> centers,
                std::vector<std::int32_t> members, int n_threads) const {
     nb::gil_scoped_release release;
-    return as_tuple(counts_->least_mistakes_cut(
-        points,
-        {rows.data(), static_cast<std::int64_t>(rows.shape(0)), membership(), centers.data(), std::move(members)},
-        n_threads));
+    const MistakeNode node{rows.data(), static_cast<std::int64_t>(rows.shape(0)), membership(),
+                           centers.data(), std::move(members)};
+    return as_tuple(weighted_ ? weighted_->least_mistakes_cut(points, node, n_threads)
+                              : plain_->least_mistakes_cut(points, node, n_threads));
   }
 
  private:
@@ -203,7 +213,8 @@ class PyMistakeCounts {
   In<std::int32_t, 1> nearest_;
   std::optional<In<std::int64_t, 1>> weights_;
   InOut<std::uint8_t, 1> alive_;
-  std::optional<MistakeCounts> counts_;
+  std::optional<MistakeCounts<std::int32_t>> plain_;
+  std::optional<MistakeCounts<std::int64_t>> weighted_;
 };
 
 void bind_points(nb::module_& m) {

@@ -45,7 +45,11 @@ class Points {
 class DensePoints : public Points {
  public:
   using Points::Points;
-  // out is column-major: out[(f - f0) * (r1 - r0) + (r - r0)].
+  static constexpr std::int64_t kTileRows = 128;
+  // Columns of a tile lie this far apart; not a power of two, or they would fight for cache lines.
+  static constexpr std::int64_t kTileStride = kTileRows + 8;
+  static constexpr std::int32_t kTileColumns = 32;
+  // At most kTileRows rows: out[(f - f0) * kTileStride + (r - r0)].
   virtual void tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, std::int32_t f1,
                     double* out) const = 0;
 };

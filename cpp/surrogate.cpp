@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "histogram.hpp"
+#include "inside.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kPad = std::int64_t{1} << 62;  // no sum of regrets reaches half of it
+constexpr std::int64_t kGroup = 16;                   // bins passed over together where they can be
 constexpr int kTogether = 4;                          // columns summed in one walk over the rows
 
 // A cut between two bins of a slot: after `bin`.
@@ -51,6 +53,7 @@ struct Node {
   const std::int64_t* sums;
   const std::int64_t* before;
   const std::int64_t* after;
+  std::int64_t unsplit;  // the cost of the leaf as it is
 };
 
 TM_INLINE std::int64_t least(const std::int64_t* v, int K) {
@@ -65,39 +68,84 @@ TM_INLINE std::int64_t least_rest(const std::int64_t* all, const std::int64_t* v
   return m;
 }
 
-// Walks the bins of one slot and leaves the histogram zeroed. scratch: 2 K integers.
+// The least that any cut costs whose left side holds at least `before` and at most `after`. With one
+// center on both sides it saves nothing, so two different ones must be the cheapest.
+TM_INLINE std::int64_t least_between(const Node& node, const std::int64_t* before,
+                                     const std::int64_t* after, int K) {
+  struct Two {  // the least value, where it is, and the next
+    std::int64_t first = kNever, second = kNever;
+    int at = -1;
+    void add(std::int64_t value, int c) {
+      if (value < first) {
+        second = first, first = value, at = c;
+      } else if (value < second) {
+        second = value;
+      }
+    }
+  } left, right;
+  for (int c = 0; c < K; ++c) left.add(before[c], c);
+  for (int c = 0; c < K; ++c) right.add(node.after[c] - after[c], c);
+  if (left.at != right.at) return left.first + right.first;
+  return std::min({node.unsplit, left.first + right.second, left.second + right.first});
+}
+
+// Walks bins [begin, end) of one slot, from sums `before`, which it takes along.
 template <int W>
 TM_CLONES void scan_bins(const Node& node, const Bins& bins, std::int32_t slot,
+                         const std::int64_t* TM_RESTRICT histogram, std::int64_t begin,
+                         std::int64_t end, std::int64_t* TM_RESTRICT before,
+                         std::int64_t* TM_RESTRICT after, Findings& found) {
+  const int K = W ? W : node.lines.width;
+  const std::int64_t first = bins.first[slot];
+  std::int64_t left = least(before, K);
+  for (std::int64_t b = begin; b < end; ++b) {
+    const std::int64_t* TM_RESTRICT bin = histogram + b * K;
+    const std::int64_t count = bin[node.counter];
+    if (count == 0) continue;
+#pragma omp simd
+    for (int c = 0; c < K; ++c) after[c] = before[c] + bin[c];
+    const std::int64_t right = least_rest(node.after, after, K);
+    if (count > 1 && bins.wide(first + b) && left + right <= found.best.cost) {
+      const std::int64_t bound = least_between(node, before, after, K);
+      if (bound <= found.best.cost) {
+        found.suspects.push_back({bound, bins.feature[slot], slot, first + b, found.prefixes.size()});
+        found.prefixes.insert(found.prefixes.end(), before, before + K);
+      }
+    }
+    left = least(after, K);
+    for (int c = 0; c < K; ++c) before[c] = after[c];
+    if (before[node.counter] - node.before[node.counter] == node.lines.n) return;
+    const Boundary boundary{left + right, bins.feature[slot], slot, first + b};
+    if (boundary < found.best) found.best = boundary;
+  }
+}
+
+// Walks a slot in groups of bins and leaves the histogram zeroed. Sums only grow, so no cut within
+// a group costs less than the cheapest center before it and the cheapest after it together: few
+// groups need be looked into. scratch: 3 K integers.
+template <int W>
+TM_CLONES void scan_slot(const Node& node, const Bins& bins, std::int32_t slot,
                          std::int64_t* TM_RESTRICT histogram, std::int64_t* TM_RESTRICT scratch,
                          Findings& found) {
   const int K = W ? W : node.lines.width;
-  const std::int64_t first = bins.first[slot], n_bins = bins.first[slot + 1] - first;
-  const std::int64_t* TM_RESTRICT all = node.after;
+  const std::int64_t n_bins = bins.first[slot + 1] - bins.first[slot];
   std::int64_t* TM_RESTRICT before = scratch;
   std::int64_t* TM_RESTRICT after = scratch + K;
   for (int c = 0; c < K; ++c) before[c] = node.before[c];
-  std::int64_t left = 0, rows_left = node.lines.n;
-  for (std::int64_t b = 0; b < n_bins && rows_left > 0; ++b) {
-    std::int64_t* TM_RESTRICT bin = histogram + b * K;
-    const std::int64_t count = bin[node.counter];
-    if (count == 0) continue;
-    rows_left -= count;
+  for (std::int64_t begin = 0; begin < n_bins; begin += kGroup) {
+    const std::int64_t end = std::min(begin + kGroup, n_bins);
+    for (int c = 0; c < K; ++c) after[c] = before[c];
+    for (std::int64_t b = begin; b < end; ++b) {
+      const std::int64_t* TM_RESTRICT bin = histogram + b * K;
 #pragma omp simd
-    for (int c = 0; c < K; ++c) {
-      after[c] = before[c] + bin[c];
-      bin[c] = 0;
+      for (int c = 0; c < K; ++c) after[c] += bin[c];
     }
-    const std::int64_t right = least_rest(all, after, K);
-    if (count > 1 && bins.wide(first + b) && left + right <= found.best.cost) {
-      found.suspects.push_back(
-          {left + right, bins.feature[slot], slot, first + b, found.prefixes.size()});
-      found.prefixes.insert(found.prefixes.end(), before, before + K);
-    }
-    if (rows_left == 0) break;
-    left = least(after, K);
-    std::swap(before, after);
-    const Boundary boundary{left + right, bins.feature[slot], slot, first + b};
-    if (boundary < found.best) found.best = boundary;
+    if (after[node.counter] == before[node.counter]) continue;
+    if (least(before, K) + least_rest(node.after, after, K) <= found.best.cost &&
+        least_between(node, before, after, K) <= found.best.cost)
+      scan_bins<W>(node, bins, slot, histogram, begin, end, before, scratch + 2 * K, found);
+    for (int c = 0; c < K; ++c) before[c] = after[c];
+    std::fill(histogram + begin * K, histogram + end * K, std::int64_t{0});
   }
 }
 
@@ -115,7 +163,7 @@ void search_columns(const Node& node, const Bins& bins, std::int32_t slot, Works
   for (int j = 0; j < C; ++j) codes[j] = bins.codes[slot + j].get();
   sum_columns<W, C>(node.lines, codes, work.histograms.data());
   for (int j = 0; j < C; ++j)
-    scan_bins<W>(node, bins, slot + j, work.histograms.data() + j * size, work.scratch.data(),
+    scan_slot<W>(node, bins, slot + j, work.histograms.data() + j * size, work.scratch.data(),
                  work.found);
 }
 
@@ -148,7 +196,7 @@ void search_sparse(const Node& node, const Bins& bins, std::int32_t begin, std::
       if (first + b * K == missing) continue;
       for (int c = 0; c < K; ++c) missing[c] -= first[b * K + c];
     }
-    scan_bins<W>(node, bins, slot, first, work.scratch.data(), work.found);
+    scan_slot<W>(node, bins, slot, first, work.scratch.data(), work.found);
   }
 }
 
@@ -181,7 +229,7 @@ Findings search_bins(const Node& node, const Bins& bins, int n_threads) {
 #pragma omp parallel num_threads(n_threads)
   {
     Workspace work;
-    work.scratch.resize(2 * node.lines.width);
+    work.scratch.resize(3 * node.lines.width);
 #pragma omp for schedule(dynamic) nowait
     for (std::int32_t task = 0; task < n_sparse + n_dense; ++task) {
       if (task < n_sparse) {
@@ -202,36 +250,40 @@ bool earlier(const Cut& a, const Cut& b) {
   return std::tie(a.cost, a.feature, a.low) < std::tie(b.cost, b.feature, b.low);
 }
 
-struct Valued {
-  double value;
-  std::int64_t line;
-};
-
 // Every distinct value inside one bin, in order.
-void scan_values(const Node& node, std::vector<Valued>& valued, std::int32_t feature,
+void scan_values(const Node& node, const std::vector<Inside>& inside, std::int32_t feature,
                  const std::int64_t* prefix, Cut& best) {
-  std::sort(valued.begin(), valued.end(), [](const Valued& a, const Valued& b) { return a.value < b.value; });
   const int K = node.lines.width;
   std::vector<std::int64_t> sums(prefix, prefix + K);
-  for (std::size_t i = 0; i + 1 < valued.size(); ++i) {
-    const std::int64_t* line = node.lines.at + valued[i].line * K;
+  for (std::size_t i = 0; i + 1 < inside.size(); ++i) {
+    const std::int64_t* line = node.lines.at + inside[i].position * K;
     for (int c = 0; c < K; ++c) sums[c] += line[c];
-    if (valued[i].value == valued[i + 1].value) continue;
-    std::int64_t left = kNever, right = kNever;
-    for (int c = 0; c < K; ++c) {
-      left = std::min(left, sums[c]);
-      right = std::min(right, node.after[c] - sums[c]);
-    }
-    const Cut cut{left + right, feature, valued[i].value, valued[i + 1].value};
+    if (inside[i].value == inside[i + 1].value) continue;
+    const Cut cut{least(sums.data(), K) + least_rest(node.after, sums.data(), K), feature,
+                  inside[i].value, inside[i + 1].value};
     if (earlier(cut, best)) best = cut;
   }
 }
 
-// The leaf's values on a feature, read once for all its suspects.
-std::vector<double> read_column(const Points& points, const Node& node, std::int32_t feature) {
-  std::vector<double> values(node.lines.n);
-  points.column(feature, node.lines.rows, node.lines.n, values.data());
-  return values;
+// A slot's suspects that can still beat `best`: all collected in one walk over the rows.
+void refine_slot(const Points& points, const Node& node, const Bins& bins, const Findings& found,
+                 const Suspect* begin, const Suspect* end, Cut& best) {
+  const auto hopeless = [&](const Suspect& s) {
+    return std::tie(s.bound, s.feature) > std::tie(best.cost, best.feature);
+  };
+  std::vector<const Suspect*> suspects;
+  std::vector<std::int64_t> wanted;
+  for (const Suspect* s = begin; s != end; ++s) {
+    if (hopeless(*s)) continue;
+    suspects.push_back(s);
+    wanted.push_back(s->bin - bins.first[s->slot]);
+  }
+  if (wanted.empty()) return;
+  const auto inside =
+      look_inside(points, bins, begin->slot, node.lines.rows, node.lines.n, wanted);
+  for (std::size_t i = 0; i < suspects.size(); ++i)
+    if (!hopeless(*suspects[i]))
+      scan_values(node, inside[i], begin->feature, found.prefixes.data() + suspects[i]->prefix, best);
 }
 
 // The two values next to a boundary that occur at the leaf.
@@ -239,7 +291,9 @@ Cut close_gap(const Points& points, const Node& node, const Bins& bins, const Bo
   const double edge = bins.high[boundary.bin];
   Cut cut{boundary.cost, boundary.feature, -std::numeric_limits<double>::infinity(),
           std::numeric_limits<double>::infinity()};
-  for (double value : read_column(points, node, boundary.feature)) {
+  std::vector<double> values(node.lines.n);
+  points.column(boundary.feature, node.lines.rows, node.lines.n, values.data());
+  for (double value : values) {
     if (value <= edge) {
       cut.low = std::max(cut.low, value);
     } else {
@@ -247,30 +301,6 @@ Cut close_gap(const Points& points, const Node& node, const Bins& bins, const Bo
     }
   }
   return cut;
-}
-
-// Rows of the leaf in a bin: dense slots know by the code, sparse ones by the value.
-void collect(const Node& node, const Bins& bins, const Suspect& suspect, const Points& points,
-             std::vector<Valued>& valued) {
-  valued.clear();
-  if (suspect.slot < bins.n_dense) {
-    const std::uint8_t* codes = bins.codes[suspect.slot].get();
-    const auto code = static_cast<std::uint8_t>(suspect.bin - bins.first[suspect.slot]);
-    std::vector<Row> rows;
-    for (std::int64_t i = 0; i < node.lines.n; ++i) {
-      if (codes[node.lines.rows[i]] != code) continue;
-      rows.push_back(node.lines.rows[i]);
-      valued.push_back({0.0, i});
-    }
-    std::vector<double> values(rows.size());
-    points.column(suspect.feature, rows.data(), static_cast<std::int64_t>(rows.size()), values.data());
-    for (std::size_t i = 0; i < values.size(); ++i) valued[i].value = values[i];
-    return;
-  }
-  const std::vector<double> values = read_column(points, node, suspect.feature);
-  for (std::int64_t i = 0; i < node.lines.n; ++i)
-    if (values[i] >= bins.low[suspect.bin] && values[i] <= bins.high[suspect.bin])
-      valued.push_back({values[i], i});
 }
 
 std::optional<Cut> refine(const Points& points, const Node& node, const Bins& bins, Findings& found,
@@ -283,20 +313,20 @@ std::optional<Cut> refine(const Points& points, const Node& node, const Bins& bi
            std::tie(found.best.cost, found.best.feature, found.best.bin);
   });
   std::sort(found.suspects.begin(), found.suspects.end(), [](const Suspect& a, const Suspect& b) {
-    return std::tie(a.bound, a.feature, a.bin) < std::tie(b.bound, b.feature, b.bin);
+    return std::tie(a.slot, a.bin) < std::tie(b.slot, b.bin);
   });
-  const auto n = static_cast<std::int64_t>(found.suspects.size());
-#pragma omp parallel num_threads(n < 2 ? 1 : n_threads)
+  std::vector<const Suspect*> starts;  // of each slot's suspects
+  const Suspect* last = found.suspects.data() + found.suspects.size();
+  for (const Suspect* s = found.suspects.data(); s != last; ++s)
+    if (starts.empty() || starts.back()->slot != s->slot) starts.push_back(s);
+  starts.push_back(last);
+  const auto n_slots = static_cast<std::int64_t>(starts.size()) - 1;
+#pragma omp parallel num_threads(n_slots < 2 ? 1 : n_threads)
   {
-    std::vector<Valued> valued;
     Cut mine = best;
 #pragma omp for schedule(dynamic) nowait
-    for (std::int64_t i = 0; i < n; ++i) {
-      const Suspect& suspect = found.suspects[i];
-      if (std::tie(suspect.bound, suspect.feature) > std::tie(mine.cost, mine.feature)) continue;
-      collect(node, bins, suspect, points, valued);
-      scan_values(node, valued, suspect.feature, found.prefixes.data() + suspect.prefix, mine);
-    }
+    for (std::int64_t i = 0; i < n_slots; ++i)
+      refine_slot(points, node, bins, found, starts[i], starts[i + 1], mine);
 #pragma omp critical
     if (earlier(mine, best)) best = mine;
   }
@@ -370,7 +400,7 @@ std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, c
     for (int j = 0; j < counter; ++j) line[j] = regret[centers[j]];
     for (int j = counter; j < K; ++j) line[j] = j == counter ? 1 : 0;
   }
-  const Node node{{leaf.rows, leaf.n, K, lines.get()}, counter, sums.data(), before.data(), after.data()};
+  const Node node{{leaf.rows, leaf.n, K, lines.get()}, counter, sums.data(), before.data(), after.data(), leaf.totals[leaf.label]};
   Findings found = search_bins(node, bins, n_threads);
   return refine(points, node, bins, found, n_threads);
 }

@@ -102,22 +102,26 @@ void isolate_value(Edges& edges, double value, int max_bins) {
   std::copy(all.begin(), all.end(), edges.at.begin());
 }
 
+// n <= kTileRows. What does not fit leaves an error behind: a fraction, an excess or a NaN.
 TM_CLONES bool code_unit(const double* TM_RESTRICT v, std::int64_t n, double base,
                          std::uint8_t* TM_RESTRICT codes) {
-  int bad = 0;
-#pragma omp simd reduction(| : bad)
+  std::int32_t whole[kTileRows];
+  double error = 0.0;
+#pragma omp simd reduction(+ : error)
   for (std::int64_t i = 0; i < n; ++i) {
     const double u = v[i] - base;
-    const double clipped = u >= 0.0 ? (u <= 255.0 ? u : 255.0) : 0.0;
-    const int q = static_cast<int>(clipped);
-    bad |= (static_cast<double>(q) != u) ? 1 : 0;
-    codes[i] = static_cast<std::uint8_t>(q);
+    const double floored = u < 0.0 ? 0.0 : u;
+    const double clipped = floored > 255.0 ? 255.0 : floored;
+    whole[i] = static_cast<std::int32_t>(clipped);
+    error += std::abs(static_cast<double>(whole[i]) - u);
   }
-  return bad == 0;
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) codes[i] = static_cast<std::uint8_t>(whole[i]);
+  return error == 0.0;
 }
 
-TM_CLONES void code_range(const std::uint8_t* TM_RESTRICT codes, std::int64_t n, std::uint8_t& least,
-                          std::uint8_t& greatest) {
+TM_CLONES void code_range(const std::uint8_t* TM_RESTRICT codes, std::int64_t n,
+                          std::uint8_t& least, std::uint8_t& greatest) {
   std::uint8_t low = least, high = greatest;
   for (std::int64_t i = 0; i < n; ++i) {
     low = codes[i] < low ? codes[i] : low;
@@ -296,12 +300,14 @@ class Strip {
  private:
   void read_sample(std::int32_t feature) {
     sample_.resize(sampled_.size());
-    points_.column(feature, sampled_.data(), static_cast<std::int64_t>(sampled_.size()), sample_.data());
+    points_.column(feature, sampled_.data(), static_cast<std::int64_t>(sampled_.size()),
+                   sample_.data());
     std::erase_if(sample_, [](double v) { return !std::isfinite(v); });
     if (sample_.empty()) sample_.push_back(0.0);
   }
 
-  void code(std::int32_t begin, std::int32_t end, std::int32_t first_plan, std::vector<Column>& columns) {
+  void code(std::int32_t begin, std::int32_t end, std::int32_t first_plan,
+            std::vector<Column>& columns) {
     for (std::int32_t f = begin; f < end; ++f)
       if (plans_[f - first_plan].kind != Kind::sparse && !columns[f].codes)
         columns[f].codes.reset(new std::uint8_t[points_.n_rows]);
@@ -360,7 +366,8 @@ Plan plan_entries(const Entries& entries) {
   for (std::int64_t j = 0; j < m; ++j) sample[j] = entries.values[j * entries.n / m];
   std::sort(sample.begin(), sample.end());
   // Fewer bins for a short list: sums are kept for every bin of every sparse feature.
-  const int max_bins = static_cast<int>(std::clamp<std::int64_t>(entries.n / 16, 16, Bins::kMax - 2));
+  const int max_bins =
+      static_cast<int>(std::clamp<std::int64_t>(entries.n / 16, 16, Bins::kMax - 2));
   plan.edges = choose_edges(sample, max_bins);
   isolate_value(plan.edges, entries.default_value, Bins::kMax);
   return plan;
@@ -375,10 +382,13 @@ void code_entries(Entries& entries) {
   entries.codes.resize(entries.n);
   std::uint8_t default_code = 0;
   const auto code = [&](const double* v, std::int64_t n, std::uint8_t* out) {
-    if (plan.kind == Kind::unit) {
-      code_unit(v, n, plan.base, out);
-    } else {
-      code_edges(v, n, plan.edges.at.data(), out);
+    for (std::int64_t i = 0; i < n; i += kTileRows) {
+      const std::int64_t m = std::min(kTileRows, n - i);
+      if (plan.kind == Kind::unit) {
+        code_unit(v + i, m, plan.base, out + i);
+      } else {
+        code_edges(v + i, m, plan.edges.at.data(), out + i);
+      }
     }
     widen_bins(v, n, out, plan);
   };
@@ -406,7 +416,8 @@ void add_sparse_slots(Bins& bins, std::vector<Entries>& all) {
   for (Entries& entries : all) {
     const std::int64_t first = bins.first.back() - begin;
     for (std::int64_t i = 0; i < entries.n; ++i)
-      bins.entries[bins.indptr[entries.rows[i]]++] = static_cast<std::uint32_t>(first + entries.codes[i]);
+      bins.entries[bins.indptr[entries.rows[i]]++] =
+          static_cast<std::uint32_t>(first + entries.codes[i]);
     bins.default_bin.push_back(entries.default_bin);
     add_slot(bins, entries.feature, entries.low, entries.high);
   }
@@ -456,8 +467,14 @@ bool make_bins(const DensePoints& points, int n_threads, Bins& bins) {
     Column& column = columns[f];
     if (!column.finite) return false;
     if (!column.codes) {
-      sparse.push_back({f, column.default_value, column.rows.data(), column.values.data(),
-                        static_cast<std::int64_t>(column.rows.size()), {}, {}, {}});
+      sparse.push_back({f,
+                        column.default_value,
+                        column.rows.data(),
+                        column.values.data(),
+                        static_cast<std::int64_t>(column.rows.size()),
+                        {},
+                        {},
+                        {}});
     } else {
       add_slot(bins, f, column.low, column.high);
       bins.codes.push_back(std::move(column.codes));
@@ -473,8 +490,14 @@ bool make_bins(const SparsePoints& points, int n_threads, Bins& bins) {
   std::vector<Entries> sparse;
   for (std::int32_t f = 0; f < points.n_features; ++f) {
     const std::int64_t begin = columns.indptr[f];
-    sparse.push_back({f, 0.0, columns.indices + begin, columns.data + begin,
-                      columns.indptr[f + 1] - begin, {}, {}, {}});
+    sparse.push_back({f,
+                      0.0,
+                      columns.indices + begin,
+                      columns.data + begin,
+                      columns.indptr[f + 1] - begin,
+                      {},
+                      {},
+                      {}});
   }
   return finish_sparse(bins, sparse, n_threads);
 }

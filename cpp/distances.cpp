@@ -22,7 +22,8 @@ TM_CLONES void add_squares(const double* TM_RESTRICT tile, std::int64_t m, std::
     double* sum = sums + c * kRows;
     std::int32_t f = 0;
     for (; f + 4 <= width; f += 4) {
-      const double *x0 = tile + f * kStride, *x1 = x0 + kStride, *x2 = x1 + kStride, *x3 = x2 + kStride;
+      const double *x0 = tile + f * kStride, *x1 = x0 + kStride, *x2 = x1 + kStride,
+                   *x3 = x2 + kStride;
       const double c0 = center[f], c1 = center[f + 1], c2 = center[f + 2], c3 = center[f + 3];
 #pragma omp simd
       for (std::int64_t i = 0; i < m; ++i) {
@@ -128,10 +129,12 @@ void to_fixed(double* values, const double* weights, bool whole_weights, double 
 #pragma omp parallel for schedule(static) num_threads(n_threads)
   for (std::int64_t r = 0; r < n; ++r) {
     const double factor = weights && !whole_weights ? scale * weights[r] : scale;
-    const std::int64_t copies = weights && whole_weights ? static_cast<std::int64_t>(weights[r]) : 1;
+    const std::int64_t copies =
+        weights && whole_weights ? static_cast<std::int64_t>(weights[r]) : 1;
     for (std::int64_t c = 0; c < k; ++c) {
       double& value = values[r * k + c];
-      value = std::bit_cast<double>(static_cast<std::int64_t>(std::nearbyint(value * factor)) * copies);
+      value =
+          std::bit_cast<double>(static_cast<std::int64_t>(std::nearbyint(value * factor)) * copies);
     }
   }
 }

@@ -38,7 +38,8 @@ inline std::vector<std::vector<Inside>> look_inside(const Points& points, const 
     std::vector<double> values;
     for (std::size_t w = 0; w < wanted.size(); ++w) {
       values.resize(rows_of[w].size());
-      points.column(feature, rows_of[w].data(), static_cast<std::int64_t>(values.size()), values.data());
+      points.column(feature, rows_of[w].data(), static_cast<std::int64_t>(values.size()),
+                    values.data());
       for (std::size_t i = 0; i < values.size(); ++i) found[w][i].value = values[i];
     }
   } else {

@@ -227,8 +227,7 @@ void refine_slot(const Points& points, const Bins& bins, const MistakeNode& node
     if (!hopeless(suspect, best)) wanted.push_back(suspect.bin);
   if (wanted.empty()) return;
   const Membership& membership = node.membership;
-  const auto inside =
-      look_inside(points, bins, suspects.front().slot, node.rows, node.n, wanted);
+  const auto inside = look_inside(points, bins, suspects.front().slot, node.rows, node.n, wanted);
   scan.start(node, suspects.front().slot);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     std::vector<typename SlotScan<Count>::Point> living;
@@ -261,16 +260,18 @@ Cut close_gap(const Points& points, const MistakeNode& node, const Place& place)
   return cut;
 }
 
-// table[center][bin] += weight, for each row, in a slot of n_bins.
-template <class Count>
-void tally(const std::uint8_t* TM_RESTRICT codes, const Row* TM_RESTRICT rows,
+constexpr std::int64_t kFew = 2048;
+constexpr int kTogether = 4;  // slots tallied in one walk over the rows
+
+// tables[j][center][code] += weight, for each row and each of C slots; 256 codes a center.
+template <int C, class Count>
+void tally(const std::uint8_t* const* codes, const Row* TM_RESTRICT rows,
            const std::int32_t* TM_RESTRICT center, const Count* TM_RESTRICT weights, Count sign,
-           std::int64_t n, std::int32_t n_bins, Count* TM_RESTRICT table) {
-  if (weights) {
-    for (std::int64_t i = 0; i < n; ++i)
-      table[center[i] * n_bins + codes[rows[i]]] += sign * weights[i];
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) table[center[i] * n_bins + codes[rows[i]]] += sign;
+           std::int64_t n, Count* TM_RESTRICT tables, std::int64_t table_size) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Count weight = weights ? sign * weights[i] : sign;
+    Count* at = tables + center[i] * Bins::kMax;
+    for (int j = 0; j < C; ++j) at[j * table_size + codes[j][rows[i]]] += weight;
   }
 }
 
@@ -314,12 +315,12 @@ void MistakeCounts<Count>::add(const Row* rows, std::int64_t n, const Membership
     if (membership.weights) weights[i] = static_cast<Count>(membership.weights[rows[i]]);
     totals_[center[i]] += sign * (membership.weights ? weights[i] : 1);
   }
-#pragma omp parallel for schedule(dynamic, 4) num_threads(n_threads)
-  for (std::int32_t slot = 0; slot < bins_.n_dense; ++slot)
-    tally(bins_.codes[slot].get(), rows, center.data(),
-          membership.weights ? weights.data() : nullptr, sign, n,
-          static_cast<std::int32_t>(bins_.first[slot + 1] - bins_.first[slot]),
-          counts_.data() + bins_.first[slot] * k_);
+  const Count* weighted = membership.weights ? weights.data() : nullptr;
+  if (n < kFew) {
+    add_few(rows, n, center.data(), weighted, sign);
+  } else {
+    add_many(rows, n, center.data(), weighted, sign, n_threads);
+  }
   if (bins_.n_slots() == bins_.n_dense) return;
   for (std::int64_t i = 0; i < n; ++i) {
     const Count weight = sign * (membership.weights ? weights[i] : 1);
@@ -329,6 +330,49 @@ void MistakeCounts<Count>::add(const Row* rows, std::int64_t n, const Membership
     }
   }
   add_missing();
+}
+
+// Straight into the counts, which lie all over memory.
+template <class Count>
+void MistakeCounts<Count>::add_few(const Row* rows, std::int64_t n, const std::int32_t* center,
+                                   const Count* weights, Count sign) {
+  for (std::int32_t slot = 0; slot < bins_.n_dense; ++slot) {
+    const std::int64_t n_bins = bins_.first[slot + 1] - bins_.first[slot];
+    const std::uint8_t* codes = bins_.codes[slot].get();
+    Count* counts = counts_.data() + bins_.first[slot] * k_;
+    for (std::int64_t i = 0; i < n; ++i)
+      counts[center[i] * n_bins + codes[rows[i]]] += weights ? sign * weights[i] : sign;
+  }
+}
+
+// By way of tables that fit the nearest cache.
+template <class Count>
+void MistakeCounts<Count>::add_many(const Row* rows, std::int64_t n, const std::int32_t* center,
+                                    const Count* weights, Count sign, int n_threads) {
+  const std::int64_t size = k_ * Bins::kMax;
+#pragma omp parallel num_threads(n_threads)
+  {
+    std::vector<Count> tables(kTogether * size, 0);
+#pragma omp for schedule(dynamic)
+    for (std::int32_t slot = 0; slot < bins_.n_dense; slot += kTogether) {
+      const std::uint8_t* codes[kTogether];
+      const int n_slots = std::min(kTogether, bins_.n_dense - slot);
+      for (int j = 0; j < n_slots; ++j) codes[j] = bins_.codes[slot + j].get();
+      if (n_slots == kTogether) {
+        tally<kTogether>(codes, rows, center, weights, sign, n, tables.data(), size);
+      } else {
+        for (int j = 0; j < n_slots; ++j)
+          tally<1>(codes + j, rows, center, weights, sign, n, tables.data() + j * size, size);
+      }
+      for (int j = 0; j < n_slots; ++j) {
+        const std::int64_t n_bins = bins_.first[slot + j + 1] - bins_.first[slot + j];
+        Count* counts = counts_.data() + bins_.first[slot + j] * k_;
+        for (std::int64_t c = 0; c < k_; ++c)
+          add_to(tables.data() + j * size + c * Bins::kMax, n_bins, counts + c * n_bins);
+      }
+      std::fill(tables.begin(), tables.end(), Count{0});
+    }
+  }
 }
 
 // Rows without an entry: the total less the rest.

@@ -48,7 +48,12 @@ class MistakeCounts {
                                         int n_threads) const;
 
  private:
-  void add(const Row* rows, std::int64_t n, const Membership& membership, Count sign, int n_threads);
+  void add(const Row* rows, std::int64_t n, const Membership& membership, Count sign,
+           int n_threads);
+  void add_few(const Row* rows, std::int64_t n, const std::int32_t* center, const Count* weights,
+               Count sign);
+  void add_many(const Row* rows, std::int64_t n, const std::int32_t* center, const Count* weights,
+                Count sign, int n_threads);
   void add_missing();
 
   // Where a sparse bin's counts are: center c's at first + c * step.

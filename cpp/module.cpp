@@ -1,5 +1,5 @@
-// The Python face of the kernels: the only file that knows a Python type. Arrays are borrowed, never
-// copied; the interpreter lock is released while a kernel runs.
+// The Python face of the kernels: the only file that knows a Python type. Arrays are borrowed,
+// never copied; the interpreter lock is released while a kernel runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -91,8 +91,9 @@ std::unique_ptr<Bins> bins_of(const Points& points, int n_threads) {
   nb::gil_scoped_release release;
   auto bins = std::make_unique<Bins>();
   const auto* dense = dynamic_cast<const DensePoints*>(&points);
-  const bool finite = dense ? make_bins(*dense, n_threads, *bins)
-                            : make_bins(dynamic_cast<const SparsePoints&>(points), n_threads, *bins);
+  const bool finite = dense
+                          ? make_bins(*dense, n_threads, *bins)
+                          : make_bins(dynamic_cast<const SparsePoints&>(points), n_threads, *bins);
   if (!finite) bins.reset();
   return bins;
 }
@@ -142,8 +143,9 @@ CutTuple surrogate_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
                        In<std::int64_t, 2> regrets, In<std::int64_t, 1> totals, std::int64_t label,
                        int n_threads) {
   nb::gil_scoped_release release;
-  const Leaf leaf{rows.data(), static_cast<std::int64_t>(rows.shape(0)), regrets.data(),
-                  static_cast<std::int64_t>(regrets.shape(1)), totals.data(), label};
+  const Leaf leaf{rows.data(),    static_cast<std::int64_t>(rows.shape(0)),
+                  regrets.data(), static_cast<std::int64_t>(regrets.shape(1)),
+                  totals.data(),  label};
   return as_tuple(least_surrogate_cut(bins, points, leaf, n_threads));
 }
 
@@ -158,16 +160,19 @@ Out<std::int32_t> apply_tree(const Points& points, In<std::int32_t, 1> feature,
                              In<std::int32_t, 1> right, int n_threads) {
   auto leaves = new_array<std::int32_t>({static_cast<std::size_t>(points.n_rows)});
   nb::gil_scoped_release release;
-  points.apply({feature.data(), threshold.data(), left.data(), right.data()}, leaves.data(), n_threads);
+  points.apply({feature.data(), threshold.data(), left.data(), right.data()}, leaves.data(),
+               n_threads);
   return leaves;
 }
 
 Out<double> group_sums(const Points& points, In<std::int32_t, 1> groups, std::int64_t n_groups,
                        std::optional<In<double, 1>> weights, std::optional<In<double, 1>> shift,
                        int n_threads) {
-  auto sums = new_array<double>({static_cast<std::size_t>(n_groups), static_cast<std::size_t>(points.n_features)}, true);
+  auto sums = new_array<double>(
+      {static_cast<std::size_t>(n_groups), static_cast<std::size_t>(points.n_features)}, true);
   nb::gil_scoped_release release;
-  points.add_rows({groups.data(), or_null<double>(weights), or_null<double>(shift)}, sums.data(), n_threads);
+  points.add_rows({groups.data(), or_null<double>(weights), or_null<double>(shift)}, sums.data(),
+                  n_threads);
   return sums;
 }
 
@@ -219,15 +224,18 @@ class PyMistakeCounts {
 
 void bind_points(nb::module_& m) {
   nb::class_<Points>(m, "Points")
-      .def("all_finite", &Points::all_finite, "n_threads"_a, nb::call_guard<nb::gil_scoped_release>());
+      .def("all_finite", &Points::all_finite, "n_threads"_a,
+           nb::call_guard<nb::gil_scoped_release>());
   m.def("dense_points", &dense_points, "array"_a, nb::keep_alive<0, 1>());
   m.def("sparse_points", &sparse_points, "n_rows"_a, "n_features"_a, "row_starts"_a, "columns"_a,
         "values"_a, "column_starts"_a.none(), "rows"_a.none(), "values_by_column"_a.none(),
         nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>(),
         nb::keep_alive<0, 6>(), nb::keep_alive<0, 7>(), nb::keep_alive<0, 8>());
-  m.def("apply", &apply_tree, "points"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a, "n_threads"_a);
+  m.def("apply", &apply_tree, "points"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
+        "n_threads"_a);
   m.def("partition", &partition_rows, "points"_a, "rows"_a, "feature"_a, "threshold"_a);
-  m.def("group_sums", &group_sums, "points"_a, "groups"_a, "n_groups"_a, "weights"_a.none(), "shift"_a.none(), "n_threads"_a);
+  m.def("group_sums", &group_sums, "points"_a, "groups"_a, "n_groups"_a, "weights"_a.none(),
+        "shift"_a.none(), "n_threads"_a);
 }
 
 void bind_bins(nb::module_& m) {
@@ -241,7 +249,8 @@ void bind_bins(nb::module_& m) {
 void bind_costs(nb::module_& m) {
   m.def("price", &price_points, "points"_a, "centers"_a, "n_threads"_a);
   m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a);
-  m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a, "n_threads"_a);
+  m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,
+        "n_threads"_a);
   m.def("sum_regrets", &regret_sums, "regrets"_a, "rows"_a, "n_threads"_a);
 }
 
@@ -249,12 +258,13 @@ void bind_searches(nb::module_& m) {
   m.def("surrogate_cut", &surrogate_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "totals"_a,
         "label"_a, "n_threads"_a);
   nb::class_<PyMistakeCounts>(m, "MistakeCounts")
-      .def(nb::init<const Bins&, std::int64_t, In<std::int32_t, 1>, std::optional<In<std::int64_t, 1>>,
-                    InOut<std::uint8_t, 1>, int>(),
+      .def(nb::init<const Bins&, std::int64_t, In<std::int32_t, 1>,
+                    std::optional<In<std::int64_t, 1>>, InOut<std::uint8_t, 1>, int>(),
            "bins"_a, "k"_a, "nearest"_a, "weights"_a.none(), "alive"_a, "n_threads"_a,
            nb::keep_alive<1, 2>())
       .def("bury", &PyMistakeCounts::bury, "rows"_a, "here"_a, "n_threads"_a)
-      .def("cut", &PyMistakeCounts::cut, "points"_a, "rows"_a, "centers"_a, "members"_a, "n_threads"_a);
+      .def("cut", &PyMistakeCounts::cut, "points"_a, "rows"_a, "centers"_a, "members"_a,
+           "n_threads"_a);
 }
 
 }  // namespace

@@ -107,7 +107,8 @@ void StridedPoints<T>::apply(const TreeView& tree, std::int32_t* out, int n_thre
 #pragma omp parallel for schedule(static) num_threads(threads_for(n_rows, n_threads))
   for (std::int64_t i = 0; i < n_rows; ++i) {
     const T* row = data_ + i * row_stride_;
-    out[i] = descend(tree, [&](std::int32_t f) { return static_cast<double>(row[f * column_stride_]); });
+    out[i] =
+        descend(tree, [&](std::int32_t f) { return static_cast<double>(row[f * column_stride_]); });
   }
 }
 
@@ -115,7 +116,8 @@ void StridedPoints<T>::apply(const TreeView& tree, std::int32_t* out, int n_thre
 template <class T>
 void StridedPoints<T>::add_rows(const Grouping& grouping, double* out, int n_threads) const {
   const int threads = threads_for(n_rows * n_features, n_threads);
-  const std::int64_t n_parts = std::max<std::int64_t>(threads, (n_features + kColumnBlock - 1) / kColumnBlock);
+  const std::int64_t n_parts =
+      std::max<std::int64_t>(threads, (n_features + kColumnBlock - 1) / kColumnBlock);
   const std::int64_t width = (n_features + n_parts - 1) / n_parts;
   const std::vector<double> none(grouping.shift ? 0 : n_features, 0.0);
   const double* shift = grouping.shift ? grouping.shift : none.data();
@@ -134,7 +136,8 @@ void StridedPoints<T>::add_rows(const Grouping& grouping, double* out, int n_thr
               block[(r - r0) * width + (f - f0)] = data_[r * row_stride_ + f * column_stride_];
         }
         for (std::int64_t r = r0; r < r1; ++r) {
-          const T* row = column_stride_ == 1 ? data_ + r * row_stride_ + f0 : block.data() + (r - r0) * width;
+          const T* row =
+              column_stride_ == 1 ? data_ + r * row_stride_ + f0 : block.data() + (r - r0) * width;
           add_run(row, shift + f0, f1 - f0, grouping.weights ? grouping.weights[r] : 1.0,
                   out + grouping.groups[r] * std::int64_t{n_features} + f0);
         }
@@ -155,7 +158,7 @@ bool StridedPoints<T>::all_finite(int n_threads) const {
     const std::int64_t step = by_row ? column_stride_ : row_stride_;
     bool finite = true;
 #pragma omp parallel for schedule(static) reduction(&& : finite) \
-    num_threads(threads_for(n_rows * n_features, n_threads))
+    num_threads(threads_for(n_rows* n_features, n_threads))
     for (std::int64_t line = 0; line < lines; ++line) {
       const T* start = data_ + line * line_stride;
       if (step == 1) {
@@ -179,7 +182,8 @@ template class StridedPoints<std::uint16_t>;
 template class StridedPoints<std::uint8_t>;
 
 // Both the rows asked for and the stored rows ascend: one walk along both.
-void SparsePoints::column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const {
+void SparsePoints::column(std::int32_t feature, const Row* rows, std::int64_t n,
+                          double* out) const {
   const std::int32_t* entry = by_column.indices + by_column.indptr[feature];
   const std::int32_t* last = by_column.indices + by_column.indptr[feature + 1];
   const double* value = by_column.data + by_column.indptr[feature];

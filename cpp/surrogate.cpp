@@ -68,8 +68,8 @@ TM_INLINE std::int64_t least_rest(const std::int64_t* all, const std::int64_t* v
   return m;
 }
 
-// The least that any cut costs whose left side holds at least `before` and at most `after`. With one
-// center on both sides it saves nothing, so two different ones must be the cheapest.
+// The least that any cut costs whose left side holds at least `before` and at most `after`. With
+// one center on both sides it saves nothing, so two different ones must be the cheapest.
 TM_INLINE std::int64_t least_between(const Node& node, const std::int64_t* before,
                                      const std::int64_t* after, int K) {
   struct Two {  // the least value, where it is, and the next
@@ -108,7 +108,8 @@ TM_CLONES void scan_bins(const Node& node, const Bins& bins, std::int32_t slot,
     if (count > 1 && bins.wide(first + b) && left + right <= found.best.cost) {
       const std::int64_t bound = least_between(node, before, after, K);
       if (bound <= found.best.cost) {
-        found.suspects.push_back({bound, bins.feature[slot], slot, first + b, found.prefixes.size()});
+        found.suspects.push_back(
+            {bound, bins.feature[slot], slot, first + b, found.prefixes.size()});
         found.prefixes.insert(found.prefixes.end(), before, before + K);
       }
     }
@@ -171,10 +172,14 @@ template <int W>
 void search_dense(const Node& node, const Bins& bins, std::int32_t slot, Workspace& work) {
   work.histograms.resize(std::int64_t{kTogether} * Bins::kMax * node.lines.width, 0);
   switch (std::min(kTogether, bins.n_dense - slot)) {
-    case 1: return search_columns<W, 1>(node, bins, slot, work);
-    case 2: return search_columns<W, 2>(node, bins, slot, work);
-    case 3: return search_columns<W, 3>(node, bins, slot, work);
-    default: return search_columns<W, kTogether>(node, bins, slot, work);
+    case 1:
+      return search_columns<W, 1>(node, bins, slot, work);
+    case 2:
+      return search_columns<W, 2>(node, bins, slot, work);
+    case 3:
+      return search_columns<W, 3>(node, bins, slot, work);
+    default:
+      return search_columns<W, kTogether>(node, bins, slot, work);
   }
 }
 
@@ -279,11 +284,11 @@ void refine_slot(const Points& points, const Node& node, const Bins& bins, const
     wanted.push_back(s->bin - bins.first[s->slot]);
   }
   if (wanted.empty()) return;
-  const auto inside =
-      look_inside(points, bins, begin->slot, node.lines.rows, node.lines.n, wanted);
+  const auto inside = look_inside(points, bins, begin->slot, node.lines.rows, node.lines.n, wanted);
   for (std::size_t i = 0; i < suspects.size(); ++i)
     if (!hopeless(*suspects[i]))
-      scan_values(node, inside[i], begin->feature, found.prefixes.data() + suspects[i]->prefix, best);
+      scan_values(node, inside[i], begin->feature, found.prefixes.data() + suspects[i]->prefix,
+                  best);
 }
 
 // The two values next to a boundary that occur at the leaf.
@@ -334,7 +339,8 @@ std::optional<Cut> refine(const Points& points, const Node& node, const Bins& bi
   return best;
 }
 
-// ---- the leaf's lines ----------------------------------------------------------------------------
+// ---- the leaf's lines
+// ----------------------------------------------------------------------------
 
 TM_CLONES void flag_better(const std::int64_t* TM_RESTRICT regrets, std::int64_t k,
                            const Row* TM_RESTRICT rows, std::int64_t n, std::int64_t label,
@@ -368,13 +374,20 @@ int padded(std::size_t n_centers) {
 
 Findings search_bins(const Node& node, const Bins& bins, int n_threads) {
   switch (node.lines.width) {
-    case 4: return search_bins<4>(node, bins, n_threads);
-    case 8: return search_bins<8>(node, bins, n_threads);
-    case 12: return search_bins<12>(node, bins, n_threads);
-    case 16: return search_bins<16>(node, bins, n_threads);
-    case 24: return search_bins<24>(node, bins, n_threads);
-    case 32: return search_bins<32>(node, bins, n_threads);
-    default: return search_bins<0>(node, bins, n_threads);
+    case 4:
+      return search_bins<4>(node, bins, n_threads);
+    case 8:
+      return search_bins<8>(node, bins, n_threads);
+    case 12:
+      return search_bins<12>(node, bins, n_threads);
+    case 16:
+      return search_bins<16>(node, bins, n_threads);
+    case 24:
+      return search_bins<24>(node, bins, n_threads);
+    case 32:
+      return search_bins<32>(node, bins, n_threads);
+    default:
+      return search_bins<0>(node, bins, n_threads);
   }
 }
 
@@ -400,7 +413,12 @@ std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, c
     for (int j = 0; j < counter; ++j) line[j] = regret[centers[j]];
     for (int j = counter; j < K; ++j) line[j] = j == counter ? 1 : 0;
   }
-  const Node node{{leaf.rows, leaf.n, K, lines.get()}, counter, sums.data(), before.data(), after.data(), leaf.totals[leaf.label]};
+  const Node node{{leaf.rows, leaf.n, K, lines.get()},
+                  counter,
+                  sums.data(),
+                  before.data(),
+                  after.data(),
+                  leaf.totals[leaf.label]};
   Findings found = search_bins(node, bins, n_threads);
   return refine(points, node, bins, found, n_threads);
 }

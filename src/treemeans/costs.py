@@ -39,7 +39,7 @@ class Fixed:
 
     def to_float(self, sums: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sums of the values, as floats."""
-        return sums * self.unit
+        return np.asarray(sums * self.unit, dtype=np.float64)
 
 
 def _scale(total: float) -> float:
@@ -100,7 +100,7 @@ class CostTable:
     @property
     def n_clusters(self) -> int:
         """K."""
-        return self.regrets.values.shape[1]
+        return int(self.regrets.values.shape[1])
 
     @property
     def cheapest(self) -> float:

@@ -196,7 +196,8 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             raise ValueError(
                 f"This fit has trees of {sizes[0]} to {sizes[-1]} leaves, not of {n_leaves}."
             )
-        model = copy.copy(self).set_params(max_leaf_nodes=int(n_leaves))
+        model = copy.copy(self)
+        model.max_leaf_nodes = int(n_leaves)
         return model._settle(int(n_leaves))
 
     def predict(self, X: Any) -> NDArray[np.int32]:

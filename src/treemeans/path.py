@@ -47,39 +47,20 @@ def path_of(
     distance from that center to its mean. Walking back from the full tree, every step merges two
     leaves, and moves at most two leaves' sums to another cluster.
     """
-    leaves = tree.leaves
-    place = np.full(tree.n_nodes, -1)
-    place[leaves] = np.arange(len(leaves))
-    sums, hits = leaf_sums.sums.copy(), leaf_sums.hits.copy()
-    clusters = _Clusters(tree, leaf_sums, reference_centers)
-    total = float(leaf_sums.hits.sum())
+    merging = _Merging(tree, leaf_sums, reference_centers)
     cut_at = {int(tree.growth[node]): int(node) for node in np.flatnonzero(~tree.is_leaf)}
-    surrogate = tree.surrogate_cost
-    right = float(hits[np.arange(len(leaves)), tree.label[leaves]].sum())
     path = np.zeros(tree.n_leaves - smallest + 1, dtype=PATH_DTYPE)
     for n_leaves in range(tree.n_leaves, smallest - 1, -1):
-        cost = max(surrogate - clusters.saved, 0.0)
+        cost = merging.kmeans_cost
         path[n_leaves - smallest] = (
             n_leaves,
-            surrogate,
+            merging.surrogate_cost,
             cost,
             _ratio(cost, reference_cost),
-            right / total if total else 1.0,
+            merging.accuracy,
         )
-        if n_leaves == smallest:
-            break
-        node = cut_at[n_leaves]
-        children = (int(tree.left[node]), int(tree.right[node]))
-        for child in children:
-            clusters.move(sums[place[child]], tree.weight[child], tree.label[child], tree.label[node])
-            surrogate -= tree.costs[child, tree.label[child]]
-            right -= hits[place[child], tree.label[child]]
-        kept, gone = place[children[0]], place[children[1]]
-        sums[kept] += sums[gone]
-        hits[kept] += hits[gone]
-        place[node] = kept
-        surrogate += tree.costs[node, tree.label[node]]
-        right += hits[kept, tree.label[node]]
+        if n_leaves > smallest:
+            merging.undo(cut_at[n_leaves])
     return path
 
 
@@ -103,6 +84,46 @@ def _ratio(cost: float, reference_cost: float) -> float:
     if reference_cost > 0.0:
         return cost / reference_cost
     return 1.0 if cost == 0.0 else np.inf
+
+
+class _Merging:
+    """The full tree, of which one cut after the other is undone."""
+
+    def __init__(
+        self, tree: ThresholdTree, leaf_sums: LeafSums, centers: NDArray[np.float64]
+    ) -> None:
+        leaves = tree.leaves
+        self._tree = tree
+        self._place = np.full(tree.n_nodes, -1)  # of a leaf's sums
+        self._place[leaves] = np.arange(len(leaves))
+        self._sums, self._hits = leaf_sums.sums.copy(), leaf_sums.hits.copy()
+        self._clusters = _Clusters(tree, leaf_sums, centers)
+        self._total = float(leaf_sums.hits.sum())
+        self._right = float(self._hits[np.arange(len(leaves)), tree.label[leaves]].sum())
+        self.surrogate_cost = tree.surrogate_cost
+
+    @property
+    def kmeans_cost(self) -> float:
+        return max(self.surrogate_cost - self._clusters.saved, 0.0)
+
+    @property
+    def accuracy(self) -> float:
+        return self._right / self._total
+
+    def undo(self, node: int) -> None:
+        tree, label = self._tree, self._tree.label
+        children = (int(tree.left[node]), int(tree.right[node]))
+        for child in children:
+            sums = self._sums[self._place[child]]
+            self._clusters.move(sums, tree.weight[child], label[child], label[node])
+            self._right -= self._hits[self._place[child], label[child]]
+            self.surrogate_cost -= tree.costs[child, label[child]]
+        kept, gone = self._place[children[0]], self._place[children[1]]
+        self._sums[kept] += self._sums[gone]
+        self._hits[kept] += self._hits[gone]
+        self._place[node] = kept
+        self._right += self._hits[kept, label[node]]
+        self.surrogate_cost += tree.costs[node, label[node]]
 
 
 class _Clusters:

@@ -37,9 +37,7 @@ class FitRecord:
     def profiles(self, n_leaves: int) -> NDArray[np.float64]:
         """Cluster means in the columns of X."""
         nothing = np.full((self.tree.n_clusters, self.tree.n_features), np.nan)
-        return cluster_means(
-            self._label_of_leaf(n_leaves), self.tree, self.profile_sums, nothing
-        )
+        return cluster_means(self._label_of_leaf(n_leaves), self.tree, self.profile_sums, nothing)
 
     def _label_of_leaf(self, n_leaves: int) -> NDArray[np.int32]:
         """Label of each leaf of the full tree in the smaller one."""
@@ -61,11 +59,7 @@ def record_fit(
     place = np.zeros(tree.n_nodes, dtype=np.int32)
     place[tree.leaves] = np.arange(tree.n_leaves)
     groups = place[leaf_of_row]
-    hits = np.bincount(
-        groups.astype(np.int64) * tree.n_clusters + costs.nearest,
-        weights,
-        minlength=tree.n_leaves * tree.n_clusters,
-    ).reshape(tree.n_leaves, tree.n_clusters)
+    hits = _hits(tree, groups, costs.nearest, weights)
 
     def sums(points: _core.Points, shift: NDArray[np.float64] | None) -> LeafSums:
         found = _core.group_sums(points, groups, tree.n_leaves, weights, shift, n_threads)
@@ -83,3 +77,15 @@ def record_fit(
         sums=here,
         profile_sums=here if own_space else sums(table.points, None),
     )
+
+
+def _hits(
+    tree: ThresholdTree,
+    leaf: NDArray[np.int32],
+    label: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Weight of the rows by leaf and reference label."""
+    shape = (tree.n_leaves, tree.n_clusters)
+    cell = leaf.astype(np.int64) * tree.n_clusters + label
+    return np.bincount(cell, weights, minlength=shape[0] * shape[1]).reshape(shape).astype(float)

@@ -71,7 +71,7 @@ def fit_reference(
     sample_weight: NDArray[np.float64] | None,
     random_state: Any,
 ) -> Reference:
-    """Centers of ``reference``: an array, or a clusterer or pipeline, which is fitted if need be."""
+    """Centers of ``reference``: an array, or a clusterer or pipeline, fitted if need be."""
     check_enough_rows(X.shape[0], n_clusters)
     if reference is None:
         reference = KMeans(n_clusters, n_init=10, max_iter=300, random_state=random_state)
@@ -127,7 +127,7 @@ def _check_priceable(clusterer: Any) -> None:
     name = type(clusterer).__name__
     for parameter in ("metric", "affinity"):
         metric = getattr(clusterer, parameter, "euclidean")
-        if isinstance(metric, str) and metric not in _EUCLIDEAN or callable(metric):
+        if (isinstance(metric, str) and metric not in _EUCLIDEAN) or callable(metric):
             raise ValueError(
                 f"{name} clusters with {parameter}={metric!r}; the reference must cluster by "
                 "Euclidean distance to centers, since costs are squared distances to them."

@@ -57,9 +57,9 @@ class ThresholdTree:
     right: NDArray[np.int32]
     label: NDArray[np.int32]
     n_features: int
-    weight: NDArray[np.float64] = field(default=None)  # type: ignore[assignment]
-    costs: NDArray[np.float64] = field(default=None)  # type: ignore[assignment]
-    growth: NDArray[np.int32] = field(default=None)  # type: ignore[assignment]
+    weight: NDArray[np.float64] = field(default=None)  # type: ignore[arg-type]
+    costs: NDArray[np.float64] = field(default=None)  # type: ignore[arg-type]
+    growth: NDArray[np.int32] = field(default=None)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         for name in ("feature", "left", "right", "label"):
@@ -104,12 +104,12 @@ class ThresholdTree:
     @property
     def n_clusters(self) -> int:
         """Number of clusters the leaves can be labelled with."""
-        return self.costs.shape[1]
+        return int(self.costs.shape[1])
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
         """For each node, whether it is a leaf."""
-        return self.feature == _NO_FEATURE
+        return np.asarray(self.feature == _NO_FEATURE)
 
     @property
     def leaves(self) -> NDArray[np.intp]:
@@ -142,9 +142,7 @@ class ThresholdTree:
 
     def apply_points(self, points: _core.Points, n_threads: int) -> NDArray[np.int32]:
         """Like `apply`, for points that are wrapped already."""
-        return _core.apply(
-            points, self.feature, self.threshold, self.left, self.right, n_threads
-        )
+        return _core.apply(points, self.feature, self.threshold, self.left, self.right, n_threads)
 
     def predict(self, X: Any, *, n_threads: int = 1) -> NDArray[np.int32]:
         """Cluster of each row of X."""
@@ -159,9 +157,7 @@ class ThresholdTree:
         paths = self._paths()
         lengths = np.array([len(path) for path in paths])
         indptr = np.concatenate([[0], np.cumsum(lengths[leaf])])
-        indices = (
-            np.concatenate([paths[node] for node in leaf]) if len(leaf) else np.empty(0, int)
-        )
+        indices = np.concatenate([paths[node] for node in leaf]) if len(leaf) else np.empty(0, int)
         ones = np.ones(len(indices), dtype=np.int64)
         return sparse.csr_matrix((ones, indices, indptr), shape=(len(leaf), self.n_nodes))
 
@@ -216,7 +212,7 @@ class ThresholdTree:
         saved = best[inner] - best[self.left[inner]] - best[self.right[inner]]
         return np.bincount(
             self.feature[inner], weights=np.maximum(saved, 0.0), minlength=self.n_features
-        )
+        ).astype(np.float64)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ThresholdTree) and all(

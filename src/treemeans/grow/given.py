@@ -12,7 +12,8 @@ from treemeans.tree import ThresholdTree
 def follow(sapling: Sapling, tree: ThresholdTree) -> None:
     """Cut a sapling of one leaf as ``tree`` is cut. Leaves are labelled by the surrogate cost."""
     place = {0: 0}
-    for node in sorted(np.flatnonzero(~tree.is_leaf), key=lambda node: tree.growth[node]):
+    inner = np.flatnonzero(~tree.is_leaf)
+    for node in inner[np.argsort(tree.growth[inner])].tolist():
         children = sapling.split(place[node], int(tree.feature[node]), float(tree.threshold[node]))
         place[int(tree.left[node])], place[int(tree.right[node])] = children
 
@@ -43,5 +44,3 @@ def _as_double(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
     b = np.nextafter(a, np.float32(np.inf))
     middle = a.astype(np.float64) / 2 + b.astype(np.float64) / 2
     return np.where(middle.astype(np.float32) == a, middle, np.nextafter(middle, -np.inf))
-
-

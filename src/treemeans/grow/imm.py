@@ -38,7 +38,9 @@ def imm(sapling: Sapling, centers: NDArray[np.float64], progress: Progress) -> N
             continue
         feature, threshold = cut
         goes_left = centers[:, feature] <= threshold
-        for child, side in zip(sapling.split(node, feature, threshold), (goes_left, ~goes_left)):
+        for child, side in zip(
+            sapling.split(node, feature, threshold), (goes_left, ~goes_left), strict=True
+        ):
             counts.bury(sapling.rows(child), side.astype(np.uint8), sapling.n_threads)
             queue.append((child, members[side[members]]))
         progress.update(sapling.n_leaves)

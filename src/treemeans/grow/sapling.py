@@ -79,7 +79,7 @@ class Sapling:
 
     def freeze(self) -> ThresholdTree:
         """The tree as it is now."""
-        starts = np.array(self._stretch, dtype=np.int64).reshape(-1, 2)
+        base, weights, regrets = self.costs.base, self.costs.weights, self.costs.regrets
         return ThresholdTree(
             feature=np.array(self.feature),
             threshold=np.array(self.threshold),
@@ -87,9 +87,9 @@ class Sapling:
             right=np.array(self.right),
             label=np.array(self.label),
             n_features=self.table.n_features,
-            weight=self.costs.weights.to_float(self._stretch_sums(self.costs.weights.values, starts)),
-            costs=self.costs.base.to_float(self._stretch_sums(self.costs.base.values, starts))[:, None]
-            + self.costs.regrets.to_float(np.array(self.totals)),
+            weight=weights.to_float(self._sum_by_node(weights.values)),
+            costs=base.to_float(self._sum_by_node(base.values))[:, None]
+            + regrets.to_float(np.array(self.totals)),
             growth=np.array(self._growth),
         )
 
@@ -108,13 +108,11 @@ class Sapling:
     def _sum(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
         return _core.sum_regrets(self.costs.regrets.values, rows, self.n_threads)
 
-    def _stretch_sums(
-        self, values: NDArray[np.int64], stretches: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _sum_by_node(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sum of an n x 1 column over the rows of each node."""
-        cumulative = np.concatenate([[0], np.cumsum(values[self._rows, 0])])
-        sums: NDArray[np.int64] = cumulative[stretches[:, 1]] - cumulative[stretches[:, 0]]
-        return sums
+        upto = np.concatenate([[0], np.cumsum(values[self._rows, 0])])
+        begin, end = np.array(self._stretch).T
+        return np.asarray(upto[end] - upto[begin])
 
 
 def between(low: float, high: float) -> float:

@@ -32,6 +32,8 @@ class Table:
         """Table of X; None if it holds a NaN or an infinity."""
         points = as_points(X, by_column=True)
         bins = _core.make_bins(points, n_threads)
-        return None if bins is None else cls(
-            points, bins, X.shape[0], X.shape[1], not sparse.issparse(X)
+        return (
+            None
+            if bins is None
+            else cls(points, bins, X.shape[0], X.shape[1], not sparse.issparse(X))
         )

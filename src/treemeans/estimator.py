@@ -108,7 +108,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     >>> model.n_leaves_
     6
     >>> model.path_["ratio"].round(3).tolist()
-    [1.037, 1.018, 1.014, 1.014]
+    [1.037, 1.016, 1.014, 1.014]
     >>> small = model.with_leaves(3)
     >>> small.predict(X).shape
     (150,)

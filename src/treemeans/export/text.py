@@ -19,9 +19,13 @@ def export_text(tree: ThresholdTree, feature_names: Sequence[str] | None = None)
     --------
     >>> from sklearn.datasets import load_iris
     >>> from treemeans import ExKMC, export_text
-    >>> X, _ = load_iris(return_X_y=True, as_frame=True)
-    >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
-    >>> print(export_text(model.tree_, X.columns))  # doctest: +SKIP
+    >>> iris = load_iris()
+    >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(iris.data)
+    >>> print(export_text(model.tree_, iris.feature_names))
+    |-- petal length (cm) <= 2.45: cluster 1 (50 rows)
+    |-- petal length (cm) > 2.45
+    |   |-- petal length (cm) <= 5.15: cluster 0 (66 rows)
+    |   |-- petal length (cm) > 5.15: cluster 2 (34 rows)
     """
     if feature_names is not None and len(feature_names) != tree.n_features:
         raise ValueError(

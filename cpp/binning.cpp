@@ -113,7 +113,7 @@ TM_CLONES bool code_unit(const double* TM_RESTRICT v, std::int64_t n, double bas
     const double floored = u < 0.0 ? 0.0 : u;
     const double clipped = floored > 255.0 ? 255.0 : floored;
     whole[i] = static_cast<std::int32_t>(clipped);
-    error += std::abs(static_cast<double>(whole[i]) - u);
+    error += std::abs((base + static_cast<double>(whole[i])) - v[i]);  // base + whole is exact
   }
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) codes[i] = static_cast<std::uint8_t>(whole[i]);
@@ -330,6 +330,7 @@ class Strip {
 void add_slot(Bins& bins, std::int32_t feature, const std::vector<double>& low,
               const std::vector<double>& high) {
   bins.feature.push_back(feature);
+  bins.has_wide.push_back(low != high);
   bins.low.insert(bins.low.end(), low.begin(), low.end());
   bins.high.insert(bins.high.end(), high.begin(), high.end());
   bins.first.push_back(static_cast<std::int64_t>(bins.low.size()));

@@ -26,6 +26,7 @@ struct Bins {
   std::vector<std::int32_t> feature;      // of each slot
   std::vector<std::int64_t> first;        // first bin of each slot; one more at the end
   std::vector<double> low, high;          // of each bin: least and greatest value that occurs in it
+  std::vector<std::uint8_t> has_wide;     // of each slot; if not, all its bins occur
   std::vector<std::int32_t> default_bin;  // of each sparse slot, counted from its first bin
   std::vector<std::unique_ptr<std::uint8_t[]>> codes;  // of each dense slot: n_rows bins
   std::vector<std::int64_t> indptr;                    // n_rows + 1
@@ -36,6 +37,7 @@ struct Bins {
   std::int64_t sparse_begin() const { return first[n_dense]; }
   // Holds more than one value, so a cut may lie inside.
   bool wide(std::int64_t bin) const { return low[bin] < high[bin]; }
+  bool occurs(std::int64_t bin) const { return low[bin] <= high[bin]; }
   std::int64_t n_bytes() const;
 };
 

@@ -37,18 +37,19 @@ struct Findings {
   std::vector<Suspect> suspects;
 };
 
-// A node's centers in ascending order on one feature.
+// A node's centers in ascending order on one feature; equals by index.
 struct Ordered {
   std::vector<std::int32_t> center;
   std::vector<double> at;
 
-  void sort(const MistakeNode& node, std::int32_t feature, std::int64_t n_features) {
-    const auto value = [&](std::int32_t c) { return node.centers[c * n_features + feature]; };
+  void sort(const MistakeNode& node, std::int32_t feature) {
+    const double* value = node.centers + std::int64_t{feature} * node.k;
     center = node.members;
-    std::stable_sort(center.begin(), center.end(),
-                     [&](std::int32_t a, std::int32_t b) { return value(a) < value(b); });
+    std::sort(center.begin(), center.end(), [&](std::int32_t a, std::int32_t b) {
+      return std::tie(value[a], a) < std::tie(value[b], b);
+    });
     at.clear();
-    for (std::int32_t c : center) at.push_back(value(c));
+    for (std::int32_t c : center) at.push_back(value[c]);
   }
   std::size_t size() const { return center.size(); }
 };
@@ -87,18 +88,25 @@ class SlotScan {
     feature_ = bins_.feature[slot];
     first_ = bins_.first[slot];
     n_bins_ = bins_.first[slot + 1] - first_;
-    centers_.sort(node, feature_, bins_.n_features);
+    centers_.sort(node, feature_);
     return centers_.at.front() < centers_.at.back();
   }
 
   void run(Findings& found) {
     place_centers();
     count_changes();
-    std::int64_t mistakes = 0;
+    const bool wide = bins_.has_wide[slot_];
+    std::int64_t mistakes = 0, b = 0;
     std::size_t passed = 0;
-    for (std::int64_t b = 0; b <= n_bins_; ++b) {
-      while (passed < size() && bin_of_[passed] == b) {  // centers in the gap before bin b
-        if (b < n_bins_ && centers_.at[passed] >= low(b)) break;
+    while (passed < size()) {
+      for (; b < bin_of_[passed]; ++b) {  // bins that hold no center
+        if (wide) suspect(b, mistakes, passed, passed, found);
+        mistakes += change_[b];
+        if (passed > 0 && mistakes <= found.best.mistakes && bins_.occurs(first_ + b))
+          offer(mistakes, passed, high(b), found.best);
+      }
+      const double start = b < n_bins_ ? low(b) : kInfinity;
+      while (passed < size() && centers_.at[passed] < start) {  // centers in the gap before bin b
         const double at = centers_.at[passed];
         for (; passed < size() && centers_.at[passed] == at; ++passed) mistakes += jump_[passed];
         offer(mistakes, passed, at, found.best);
@@ -106,10 +114,11 @@ class SlotScan {
       if (b == n_bins_) break;
       std::size_t after = passed;
       while (after < size() && bin_of_[after] == b) ++after;
-      if (low(b) < high(b)) suspect(b, mistakes, passed, after, found);
-      mistakes += change_[b];
+      if (wide) suspect(b, mistakes, passed, after, found);
       for (; passed < after; ++passed) mistakes += jump_[passed];
-      if (low(b) <= high(b)) offer(mistakes, passed, high(b), found.best);
+      mistakes += change_[b];
+      offer(mistakes, passed, high(b), found.best);
+      ++b;
     }
   }
 
@@ -171,6 +180,10 @@ class SlotScan {
     bin_of_.assign(size(), n_bins_);
     std::int64_t b = 0;
     for (std::size_t j = 0; j < size(); ++j) {
+      if (!bins_.has_wide[slot_]) {  // then every bin occurs, and `high` ascends
+        const double* from = bins_.high.data() + first_;
+        b = std::lower_bound(from + b, from + n_bins_, centers_.at[j]) - from;
+      }
       while (b < n_bins_ && high(b) < centers_.at[j]) ++b;
       bin_of_[j] = b;
     }
@@ -193,6 +206,7 @@ class SlotScan {
   // can add: a left one's points that lie beyond the bin, a right one's that lie before it.
   void suspect(std::int64_t b, std::int64_t mistakes, std::size_t passed, std::size_t after,
                Findings& found) const {
+    if (!bins_.wide(first_ + b)) return;
     if (passed == size() || (passed == 0 && !(centers_.at[0] < high(b)))) return;
     std::int64_t bound = mistakes;
     for (std::size_t j = 0; j < passed; ++j) bound -= of(j)[b];
@@ -247,7 +261,7 @@ Cut close_gap(const Points& points, const MistakeNode& node, const Place& place)
   std::vector<double> values(node.n), centers;
   points.column(cut.feature, node.rows, node.n, values.data());
   for (std::int32_t c : node.members)
-    centers.push_back(node.centers[std::int64_t{c} * points.n_features + cut.feature]);
+    centers.push_back(node.centers[std::int64_t{cut.feature} * node.k + c]);
   for (double at : centers)
     if (at <= place.at) cut.low = std::max(cut.low, at);
   for (std::int64_t i = 0; i < node.n; ++i)
@@ -260,8 +274,8 @@ Cut close_gap(const Points& points, const MistakeNode& node, const Place& place)
   return cut;
 }
 
-constexpr std::int64_t kFew = 2048;
-constexpr int kTogether = 4;  // slots tallied in one walk over the rows
+constexpr std::int64_t kFew = 128;  // rows; more are worth clearing the tables for
+constexpr int kTogether = 4;        // slots tallied in one walk over the rows
 
 // tables[j][center][code] += weight, for each row and each of C slots; 256 codes a center.
 template <int C, class Count>
@@ -292,17 +306,20 @@ MistakeCounts<Count>::MistakeCounts(const Bins& bins, std::int64_t k, const Memb
 }
 
 template <class Count>
-void MistakeCounts<Count>::bury(const Row* rows, std::int64_t n, const Membership& membership,
-                                const std::uint8_t* here, int n_threads) {
+void MistakeCounts<Count>::bury(const Row* rows, std::int64_t n, std::int64_t n_left,
+                                const Membership& membership, const std::uint8_t* left,
+                                int n_threads) {
   std::vector<Row> dead;
   for (std::int64_t i = 0; i < n; ++i) {
     const Row row = rows[i];
-    if (!membership.alive[row] || here[membership.nearest[row]]) continue;
+    const bool with_center = (i < n_left) == (left[membership.nearest[row]] != 0);
+    if (with_center || !membership.alive[row]) continue;
     membership.alive[row] = 0;
     dead.push_back(row);
   }
-  if (!dead.empty())
-    add(dead.data(), static_cast<std::int64_t>(dead.size()), membership, -1, n_threads);
+  if (dead.empty()) return;
+  std::sort(dead.begin(), dead.end());  // so that codes are read in their order
+  add(dead.data(), static_cast<std::int64_t>(dead.size()), membership, -1, n_threads);
 }
 
 template <class Count>
@@ -350,6 +367,8 @@ template <class Count>
 void MistakeCounts<Count>::add_many(const Row* rows, std::int64_t n, const std::int32_t* center,
                                     const Count* weights, Count sign, int n_threads) {
   const std::int64_t size = k_ * Bins::kMax;
+  std::vector<std::uint8_t> touched(k_, 0);
+  for (std::int64_t i = 0; i < n; ++i) touched[center[i]] = 1;
 #pragma omp parallel num_threads(n_threads)
   {
     std::vector<Count> tables(kTogether * size, 0);
@@ -367,10 +386,13 @@ void MistakeCounts<Count>::add_many(const Row* rows, std::int64_t n, const std::
       for (int j = 0; j < n_slots; ++j) {
         const std::int64_t n_bins = bins_.first[slot + j + 1] - bins_.first[slot + j];
         Count* counts = counts_.data() + bins_.first[slot + j] * k_;
-        for (std::int64_t c = 0; c < k_; ++c)
-          add_to(tables.data() + j * size + c * Bins::kMax, n_bins, counts + c * n_bins);
+        for (std::int64_t c = 0; c < k_; ++c) {
+          if (!touched[c]) continue;
+          Count* table = tables.data() + j * size + c * Bins::kMax;
+          add_to(table, n_bins, counts + c * n_bins);
+          std::fill(table, table + n_bins, Count{0});
+        }
       }
-      std::fill(tables.begin(), tables.end(), Count{0});
     }
   }
 }

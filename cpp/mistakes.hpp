@@ -19,13 +19,14 @@ struct Membership {
   std::uint8_t* alive;
 };
 
-// A node of IMM's tree: all rows that fall into it (ascending), the centers (k x n_features) and
-// which of them are the node's.
+// A node of IMM's tree: all rows that fall into it (ascending), the centers (n_features x k: a
+// feature's coordinates lie together) and which of them are the node's.
 struct MistakeNode {
   const Row* rows;
   std::int64_t n;
   Membership membership;
   const double* centers;
+  std::int64_t k;
   std::vector<std::int32_t> members;
 };
 
@@ -37,10 +38,10 @@ class MistakeCounts {
  public:
   MistakeCounts(const Bins& bins, std::int64_t k, const Membership& rows, int n_threads);
 
-  // Rows that went to the side that the centers in `here` (k flags) went to: those whose center is
-  // not among them die, and leave the counts.
-  void bury(const Row* rows, std::int64_t n, const Membership& membership, const std::uint8_t* here,
-            int n_threads);
+  // A node has been cut: the first n_left of its rows went left, and so did the centers flagged in
+  // `left` (k of them). Rows that did not go with their center die, and leave the counts.
+  void bury(const Row* rows, std::int64_t n, std::int64_t n_left, const Membership& membership,
+            const std::uint8_t* left, int n_threads);
 
   // The cut with the fewest mistakes that leaves one of the node's centers on either side; ties go
   // to the lowest feature, then the lowest threshold. None where the members coincide.

@@ -191,21 +191,22 @@ class PyMistakeCounts {
     }
   }
 
-  void bury(In<Row, 1> rows, In<std::uint8_t, 1> here, int n_threads) {
+  void bury(In<Row, 1> rows, std::int64_t n_left, In<std::uint8_t, 1> left, int n_threads) {
     nb::gil_scoped_release release;
     const auto n = static_cast<std::int64_t>(rows.shape(0));
     if (weighted_) {
-      weighted_->bury(rows.data(), n, membership(), here.data(), n_threads);
+      weighted_->bury(rows.data(), n, n_left, membership(), left.data(), n_threads);
     } else {
-      plain_->bury(rows.data(), n, membership(), here.data(), n_threads);
+      plain_->bury(rows.data(), n, n_left, membership(), left.data(), n_threads);
     }
   }
 
   CutTuple cut(const Points& points, In<Row, 1> rows, In<double, 2> centers,
                std::vector<std::int32_t> members, int n_threads) const {
     nb::gil_scoped_release release;
-    const MistakeNode node{rows.data(), static_cast<std::int64_t>(rows.shape(0)), membership(),
-                           centers.data(), std::move(members)};
+    const MistakeNode node{
+        rows.data(),    static_cast<std::int64_t>(rows.shape(0)),    membership(),
+        centers.data(), static_cast<std::int64_t>(centers.shape(1)), std::move(members)};
     return as_tuple(weighted_ ? weighted_->least_mistakes_cut(points, node, n_threads)
                               : plain_->least_mistakes_cut(points, node, n_threads));
   }
@@ -262,7 +263,7 @@ void bind_searches(nb::module_& m) {
                     std::optional<In<std::int64_t, 1>>, InOut<std::uint8_t, 1>, int>(),
            "bins"_a, "k"_a, "nearest"_a, "weights"_a.none(), "alive"_a, "n_threads"_a,
            nb::keep_alive<1, 2>())
-      .def("bury", &PyMistakeCounts::bury, "rows"_a, "here"_a, "n_threads"_a)
+      .def("bury", &PyMistakeCounts::bury, "rows"_a, "n_left"_a, "left"_a, "n_threads"_a)
       .def("cut", &PyMistakeCounts::cut, "points"_a, "rows"_a, "centers"_a, "members"_a,
            "n_threads"_a);
 }

@@ -85,7 +85,9 @@ class MistakeCounts:
         alive: NDArray[np.uint8],
         n_threads: int,
     ) -> None: ...
-    def bury(self, rows: NDArray[np.int32], here: NDArray[np.uint8], n_threads: int) -> None: ...
+    def bury(
+        self, rows: NDArray[np.int32], n_left: int, left: NDArray[np.uint8], n_threads: int
+    ) -> None: ...
     def cut(
         self,
         points: Points,

@@ -29,27 +29,29 @@ def imm(sapling: Sapling, centers: NDArray[np.float64], progress: Progress) -> N
         sapling.table.bins, costs.n_clusters, costs.nearest, weights, alive, sapling.n_threads
     )
     placed = np.flatnonzero(np.isfinite(centers).all(axis=1))
+    by_feature = np.ascontiguousarray(centers.T)
     queue = deque([(0, placed)])
     while queue:
         node, members = queue.popleft()
-        cut = _cut(sapling, counts, centers, node, members)
+        cut = _cut(sapling, counts, by_feature, node, members)
         if cut is None:
             sapling.label[node] = int(members[0])
             continue
         feature, threshold = cut
-        goes_left = centers[:, feature] <= threshold
-        for child, side in zip(
-            sapling.split(node, feature, threshold), (goes_left, ~goes_left), strict=True
-        ):
-            counts.bury(sapling.rows(child), side.astype(np.uint8), sapling.n_threads)
-            queue.append((child, members[side[members]]))
+        goes_left = by_feature[feature] <= threshold
+        left, right = sapling.split(node, feature, threshold)
+        counts.bury(
+            sapling.rows(node), len(sapling.rows(left)), goes_left.view(np.uint8), sapling.n_threads
+        )
+        queue.append((left, members[goes_left[members]]))
+        queue.append((right, members[~goes_left[members]]))
         progress.update(sapling.n_leaves)
 
 
 def _cut(
     sapling: Sapling,
     counts: _core.MistakeCounts,
-    centers: NDArray[np.float64],
+    by_feature: NDArray[np.float64],
     node: int,
     members: NDArray[np.intp],
 ) -> tuple[int, float] | None:
@@ -57,7 +59,7 @@ def _cut(
     if len(members) == 1:
         return None
     cut = counts.cut(
-        sapling.table.points, sapling.rows(node), centers, members.tolist(), sapling.n_threads
+        sapling.table.points, sapling.rows(node), by_feature, members.tolist(), sapling.n_threads
     )
     if cut is None:
         return None

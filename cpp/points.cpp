@@ -57,14 +57,8 @@ TM_CLONES void add_run(const T* TM_RESTRICT in, const double* TM_RESTRICT shift,
   for (std::int64_t j = 0; j < n; ++j) out[j] += weight * (static_cast<double>(in[j]) - shift[j]);
 }
 
-template <class Value>
-TM_INLINE std::int32_t descend(const TreeView& tree, Value value) {
-  std::int32_t node = 0;
-  while (tree.feature[node] >= 0) {
-    node = value(tree.feature[node]) <= tree.threshold[node] ? tree.left[node] : tree.right[node];
-  }
-  return node;
-}
+// Rows [r0, r1) in blocks of about this many bytes: read once, then used while in cache.
+constexpr std::int64_t kBlockBytes = 1 << 19;
 
 }  // namespace
 
@@ -103,13 +97,30 @@ void StridedPoints<T>::tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, s
 }
 
 template <class T>
-void StridedPoints<T>::apply(const TreeView& tree, std::int32_t* out, int n_threads) const {
-#pragma omp parallel for schedule(static) num_threads(threads_for(n_rows, n_threads))
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    const T* row = data_ + i * row_stride_;
-    out[i] =
-        descend(tree, [&](std::int32_t f) { return static_cast<double>(row[f * column_stride_]); });
+bool StridedPoints<T>::apply(const TreeView& tree, std::int32_t* out, int n_threads) const {
+  const Descent descent(tree);
+  constexpr std::int64_t together = Descent::kTogether;
+  const std::int64_t row_bytes = n_features * std::int64_t{sizeof(T)};
+  const std::int64_t block = std::max(together, kBlockBytes / row_bytes / together * together);
+  bool all_finite = true;
+#pragma omp parallel for schedule(static) reduction(&& : all_finite) \
+    num_threads(threads_for(n_rows, n_threads))
+  for (std::int64_t r0 = 0; r0 < n_rows; r0 += block) {
+    const std::int64_t r1 = std::min(r0 + block, n_rows);
+    all_finite = finite(r0, r1) && all_finite;
+    for (std::int64_t r = r0; r < r1; r += together) {
+      const T* rows = data_ + r * row_stride_;
+      const auto value = [&](int i, std::int32_t f) {
+        return static_cast<double>(rows[i * row_stride_ + f * column_stride_]);
+      };
+      if (r + together <= r1) {
+        descent.run(together, value, out + r);
+      } else {
+        descent.run(static_cast<int>(r1 - r), value, out + r);
+      }
+    }
   }
+  return all_finite;
 }
 
 // Threads share out columns, so every sum runs over the rows in their order.
@@ -147,28 +158,38 @@ void StridedPoints<T>::add_rows(const Grouping& grouping, double* out, int n_thr
 }
 
 template <class T>
-bool StridedPoints<T>::all_finite(int n_threads) const {
+bool StridedPoints<T>::finite(std::int64_t r0, std::int64_t r1) const {
   if constexpr (!std::is_floating_point_v<T>) {
     return true;
   } else {
-    const bool by_row = column_stride_ == 1;
-    const std::int64_t lines = by_row ? n_rows : n_features;
-    const std::int64_t length = by_row ? n_features : n_rows;
-    const std::int64_t line_stride = by_row ? row_stride_ : column_stride_;
-    const std::int64_t step = by_row ? column_stride_ : row_stride_;
-    bool finite = true;
-#pragma omp parallel for schedule(static) reduction(&& : finite) \
-    num_threads(threads_for(n_rows* n_features, n_threads))
-    for (std::int64_t line = 0; line < lines; ++line) {
-      const T* start = data_ + line * line_stride;
-      if (step == 1) {
-        finite = finite && run_is_finite(start, length);
-      } else {
-        for (std::int64_t i = 0; i < length; ++i) finite = finite && std::isfinite(start[i * step]);
-      }
+    const T* start = data_ + r0 * row_stride_;
+    bool found = true;
+    if (column_stride_ == 1 && row_stride_ == n_features)
+      return run_is_finite(start, (r1 - r0) * n_features);
+    if (column_stride_ == 1) {
+      for (std::int64_t r = r0; r < r1; ++r)
+        found = run_is_finite(data_ + r * row_stride_, n_features) && found;
+    } else if (row_stride_ == 1) {
+      for (std::int32_t f = 0; f < n_features; ++f)
+        found = run_is_finite(start + f * column_stride_, r1 - r0) && found;
+    } else {
+      for (std::int64_t r = r0; r < r1; ++r)
+        for (std::int32_t f = 0; f < n_features; ++f)
+          found = std::isfinite(data_[r * row_stride_ + f * column_stride_]) && found;
     }
-    return finite;
+    return found;
   }
+}
+
+template <class T>
+bool StridedPoints<T>::all_finite(int n_threads) const {
+  constexpr std::int64_t block = 1024;
+  bool found = true;
+#pragma omp parallel for schedule(static) reduction(&& : found) \
+    num_threads(threads_for(n_rows * n_features, n_threads))
+  for (std::int64_t r0 = 0; r0 < n_rows; r0 += block)
+    found = finite(r0, std::min(r0 + block, n_rows)) && found;
+  return found;
 }
 
 template class StridedPoints<double>;
@@ -199,17 +220,19 @@ void SparsePoints::column(std::int32_t feature, const Row* rows, std::int64_t n,
   }
 }
 
-void SparsePoints::apply(const TreeView& tree, std::int32_t* out, int n_threads) const {
+bool SparsePoints::apply(const TreeView& tree, std::int32_t* out, int n_threads) const {
+  const Descent descent(tree);
 #pragma omp parallel for schedule(static) num_threads(threads_for(n_rows, n_threads))
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    const std::int32_t* first = by_row.indices + by_row.indptr[i];
-    const std::int32_t* last = by_row.indices + by_row.indptr[i + 1];
-    const double* values = by_row.data + by_row.indptr[i];
-    out[i] = descend(tree, [&](std::int32_t f) {
+  for (std::int64_t r = 0; r < n_rows; r += Descent::kTogether) {
+    const auto value = [&](int i, std::int32_t f) {
+      const std::int32_t* first = by_row.indices + by_row.indptr[r + i];
+      const std::int32_t* last = by_row.indices + by_row.indptr[r + i + 1];
       const std::int32_t* at = std::lower_bound(first, last, f);
-      return at != last && *at == f ? values[at - first] : 0.0;
-    });
+      return at != last && *at == f ? by_row.data[at - by_row.indices] : 0.0;
+    };
+    descent.run(static_cast<int>(std::min<std::int64_t>(Descent::kTogether, n_rows - r)), value, out + r);
   }
+  return all_finite(n_threads);
 }
 
 void SparsePoints::add_rows(const Grouping& grouping, double* out, int /*n_threads*/) const {

@@ -4,17 +4,11 @@
 
 #include <cstdint>
 
+#include "assign.hpp"
+
 namespace treemeans {
 
 using Row = std::int32_t;
-
-// Nodes of a threshold tree as flat arrays; feature < 0 marks a leaf.
-struct TreeView {
-  const std::int32_t* feature;
-  const double* threshold;
-  const std::int32_t* left;
-  const std::int32_t* right;
-};
 
 // Which sum every row is added to, how often (null: once), and what is first taken off each value
 // (null: nothing), so that a large common offset costs no digits.
@@ -31,8 +25,8 @@ class Points {
 
   // out[i] = value of `feature` in rows[i]; rows ascend.
   virtual void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const = 0;
-  // out[i] = leaf of row i.
-  virtual void apply(const TreeView& tree, std::int32_t* out, int n_threads) const = 0;
+  // out[i] = outcome of row i. Looks for a NaN or an infinity on the way; false if there is one.
+  virtual bool apply(const TreeView& tree, std::int32_t* out, int n_threads) const = 0;
   // out[groups[i]] += weights[i] * (row i - shift), over all rows; out is n_groups x n_features.
   virtual void add_rows(const Grouping& grouping, double* out, int n_threads) const = 0;
   virtual bool all_finite(int n_threads) const = 0;
@@ -65,13 +59,15 @@ class StridedPoints final : public DensePoints {
         column_stride_(column_stride) {}
 
   void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const override;
-  void apply(const TreeView& tree, std::int32_t* out, int n_threads) const override;
+  bool apply(const TreeView& tree, std::int32_t* out, int n_threads) const override;
   void add_rows(const Grouping& grouping, double* out, int n_threads) const override;
   bool all_finite(int n_threads) const override;
   void tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, std::int32_t f1,
             double* out) const override;
 
  private:
+  bool finite(std::int64_t r0, std::int64_t r1) const;
+
   const T* data_;
   std::int64_t row_stride_, column_stride_;
 };
@@ -92,7 +88,7 @@ class SparsePoints final : public Points {
       : Points(n_rows, n_features), by_row(by_row), by_column(by_column) {}
 
   void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const override;
-  void apply(const TreeView& tree, std::int32_t* out, int n_threads) const override;
+  bool apply(const TreeView& tree, std::int32_t* out, int n_threads) const override;
   void add_rows(const Grouping& grouping, double* out, int n_threads) const override;
   bool all_finite(int n_threads) const override;
 

@@ -28,8 +28,9 @@ def apply(
     threshold: NDArray[np.float64],
     left: NDArray[np.int32],
     right: NDArray[np.int32],
+    outcome: NDArray[np.int32],
     n_threads: int,
-) -> NDArray[np.int32]: ...
+) -> NDArray[np.int32] | None: ...
 def partition(points: Points, rows: NDArray[np.int32], feature: int, threshold: float) -> int: ...
 def group_sums(
     points: Points,

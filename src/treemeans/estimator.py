@@ -202,17 +202,13 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Cluster of each row of X."""
-        return self.tree_.label[self.apply(X)]
+        check_is_fitted(self)
+        return self._outcome(X, self.tree_.label)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf of each row of X, as a node number of ``tree_``."""
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        threads = n_threads(self.n_jobs)
-        points = as_points(X)
-        if not points.all_finite(threads):
-            refuse_not_finite(X, self)
-        return self.tree_.apply_points(points, threads)
+        return self._outcome(X, np.arange(self.tree_.n_nodes, dtype=np.int32))
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Indicator matrix (rows x nodes of ``tree_``) of the nodes each row of X passes."""
@@ -229,6 +225,14 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         cost = base + beyond[np.arange(len(base)), self.predict(X)]
         weights = check_weights(X, sample_weight)
         return -float(cost.sum() if weights is None else cost @ weights)
+
+    def _outcome(self, X: Any, of_node: NDArray[np.int32]) -> NDArray[np.int32]:
+        """``of_node`` at the leaf of each row."""
+        X = self._validate(X, reset=False)
+        found = self.tree_.outcome(as_points(X), of_node, n_threads(self.n_jobs))
+        if found is None:
+            refuse_not_finite(X, self)
+        return found
 
     def _distances(
         self, X: Any

@@ -55,7 +55,8 @@ def record_fit(
     n_threads: int,
 ) -> FitRecord:
     """Take stock of a grown tree, in one pass over the rows."""
-    leaf_of_row = tree.apply_points(table.points, n_threads)
+    leaf_of_row = tree.outcome(table.points, np.arange(tree.n_nodes, dtype=np.int32), n_threads)
+    assert leaf_of_row is not None  # the table was checked
     place = np.zeros(tree.n_nodes, dtype=np.int32)
     place[tree.leaves] = np.arange(tree.n_leaves)
     groups = place[leaf_of_row]

@@ -133,20 +133,30 @@ class ThresholdTree:
 
     def apply(self, X: Any, *, n_threads: int = 1) -> NDArray[np.int32]:
         """Node number of the leaf each row of X falls into."""
+        return self._outcome(X, np.arange(self.n_nodes, dtype=np.int32), n_threads)
+
+    def predict(self, X: Any, *, n_threads: int = 1) -> NDArray[np.int32]:
+        """Cluster of each row of X."""
+        return self._outcome(X, self.label, n_threads)
+
+    def _outcome(self, X: Any, of_node: NDArray[np.int32], n_threads: int) -> NDArray[np.int32]:
         X = X if sparse.issparse(X) or isinstance(X, np.ndarray) else np.asarray(X, dtype=float)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(
                 f"The tree was made for {self.n_features} columns, but X has shape {X.shape}."
             )
-        return self.apply_points(as_points(X), n_threads)
+        found = self.outcome(as_points(X), of_node, n_threads)
+        if found is None:
+            raise ValueError("X contains NaN or infinity.")
+        return found
 
-    def apply_points(self, points: _core.Points, n_threads: int) -> NDArray[np.int32]:
-        """Like `apply`, for points that are wrapped already."""
-        return _core.apply(points, self.feature, self.threshold, self.left, self.right, n_threads)
-
-    def predict(self, X: Any, *, n_threads: int = 1) -> NDArray[np.int32]:
-        """Cluster of each row of X."""
-        return self.label[self.apply(X, n_threads=n_threads)]
+    def outcome(
+        self, points: _core.Points, of_node: NDArray[np.int32], n_threads: int
+    ) -> NDArray[np.int32] | None:
+        """``of_node`` at the leaf of each point; None if a point is not finite."""
+        return _core.apply(
+            points, self.feature, self.threshold, self.left, self.right, of_node, n_threads
+        )
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Indicator matrix, rows x nodes: the nodes each row passes, its leaf included."""

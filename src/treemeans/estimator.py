@@ -172,9 +172,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             n_base_leaves = sapling.n_leaves
             expand(sapling, max_leaves, progress)
 
-        self._record = record_fit(
-            sapling.freeze(), n_base_leaves, reference, table, space, costs, weights, threads
-        )
+        self._record = record_fit(sapling, n_base_leaves, reference, space, weights)
         return self._settle(self._record.tree.n_leaves)
 
     def with_leaves(self, n_leaves: int) -> Self:

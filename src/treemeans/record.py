@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.costs import CostTable
+from treemeans.grow import Sapling
 from treemeans.path import LeafSums, cluster_means, path_of
 from treemeans.reference import Reference
-from treemeans.tables import Table
 from treemeans.tree import ThresholdTree
 
 
@@ -45,18 +44,20 @@ class FitRecord:
 
 
 def record_fit(
-    tree: ThresholdTree,
+    sapling: Sapling,
     n_base_leaves: int,
     reference: Reference,
-    table: Table,
     space: _core.Points,
-    costs: CostTable,
     weights: NDArray[np.float64] | None,
-    n_threads: int,
 ) -> FitRecord:
-    """Take stock of a grown tree, in one pass over the rows."""
-    leaf_of_row = tree.outcome(table.points, np.arange(tree.n_nodes, dtype=np.int32), n_threads)
-    assert leaf_of_row is not None  # the table was checked
+    """Take stock of a grown tree. ``space``: the points, where the reference's centers live."""
+    table, costs, n_threads = sapling.table, sapling.costs, sapling.n_threads
+    tree = sapling.freeze()
+    leaf_of_row = sapling.leaf_of_row()
+    if len(costs.rows) < table.n_rows:  # rows without weight took no part, but have a leaf
+        everywhere = tree.outcome(table.points, np.arange(tree.n_nodes, dtype=np.int32), n_threads)
+        assert everywhere is not None  # the table was checked
+        leaf_of_row = everywhere
     place = np.zeros(tree.n_nodes, dtype=np.int32)
     place[tree.leaves] = np.arange(tree.n_leaves)
     groups = place[leaf_of_row]

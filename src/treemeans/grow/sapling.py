@@ -77,6 +77,13 @@ class Sapling:
         self._growth[node] = self.n_leaves
         return left, right
 
+    def leaf_of_row(self) -> NDArray[np.int32]:
+        """Leaf of every row of the table; -1 for a row without weight, which is in none."""
+        leaves = sorted(self.leaves, key=lambda leaf: self._stretch[leaf])
+        found = np.full(self.table.n_rows, -1, dtype=np.int32)
+        found[self._rows] = np.repeat(leaves, [len(self.rows(leaf)) for leaf in leaves])
+        return found
+
     def freeze(self) -> ThresholdTree:
         """The tree as it is now."""
         base, weights, regrets = self.costs.base, self.costs.weights, self.costs.regrets

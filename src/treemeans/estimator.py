@@ -151,8 +151,8 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         threads = n_threads(self.n_jobs)
         raw, X = X, self._validate(X, reset=True)
         weights = check_weights(X, sample_weight)
+        base_tree = check_base_tree(self.base_tree, X.shape[1])
         table = self._table(X, threads)
-        base_tree = check_base_tree(self.base_tree, table.n_features)
 
         reference = fit_reference(
             self.reference, self.n_clusters, X, raw, weights, self.random_state

@@ -9,6 +9,8 @@ from treemeans import _core
 from treemeans.tables.dense import dense_points
 from treemeans.tables.sparse import sparse_points
 
+_MAX_ROWS = 2**31 - 1  # rows are numbered in 32 bits
+
 
 def as_points(X: Any, *, by_column: bool = False) -> _core.Points:
     """The kernels' view of X, a numpy array or a scipy sparse matrix."""
@@ -30,6 +32,8 @@ class Table:
     @classmethod
     def of(cls, X: Any, n_threads: int) -> Self | None:
         """Table of X; None if it holds a NaN or an infinity."""
+        if X.shape[0] > _MAX_ROWS:
+            raise ValueError(f"X has {X.shape[0]} rows; at most {_MAX_ROWS} fit in one table.")
         points = as_points(X, by_column=True)
         bins = _core.make_bins(points, n_threads)
         return (

@@ -1,6 +1,7 @@
 // Rows fall through a tree, a block of them at a time.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -22,8 +23,8 @@ struct TreeView {
 };
 
 // Reports for blocks of kTogether rows. In a tree of up to 64 leaves every row has a bit for each
-// leaf, numbered from left to right: a cut that sends the row right strikes out the leaves under its
-// left child, and the lowest bit that is left is the row's leaf. All rows do the same work, in
+// leaf, numbered from left to right: a cut that sends the row right strikes out the leaves under
+// its left child, and the lowest bit that is left is the row's leaf. All rows do the same work, in
 // vectors, without a branch. In a larger tree rows walk down in lockstep, so that one waits for
 // memory while others move.
 class Descent {
@@ -31,14 +32,26 @@ class Descent {
   static constexpr int kTogether = 16;
 
   explicit Descent(const TreeView& tree) : outcome_(tree.outcome) {
+    std::vector<std::int32_t> columns(tree.n_nodes);  // a number for each feature that is cut
+    for (std::int32_t i = 0; i < tree.n_nodes; ++i) features_.push_back(tree.feature[i]);
+    std::sort(features_.begin(), features_.end());
+    features_.erase(std::unique(features_.begin(), features_.end()), features_.end());
+    if (features_.front() < 0) features_.erase(features_.begin());
+    for (std::int32_t i = 0; i < tree.n_nodes; ++i)
+      columns[i] = static_cast<std::int32_t>(
+          std::lower_bound(features_.begin(), features_.end(), tree.feature[i]) -
+          features_.begin());
     if (tree.n_nodes < 2 * 64) {
-      number_leaves(tree);
+      number_leaves(tree, columns);
     } else {
-      link_nodes(tree);
+      link_nodes(tree, columns);
     }
   }
 
-  // value(i, feature) of the i-th of n <= kTogether rows.
+  // The features that are cut, ascending. A column is a place in this list.
+  const std::vector<std::int32_t>& features() const { return features_; }
+
+  // value(i, column) of the i-th of n <= kTogether rows.
   template <class Value>
   TM_INLINE void run(int n, Value value, std::int32_t* out) const {
     if (nodes_.empty()) {
@@ -51,27 +64,27 @@ class Descent {
  private:
   struct Cut {
     double threshold;
-    std::int32_t column;         // of the features that are cut at all
+    std::int32_t column;
     std::uint64_t right_leaves;  // all but those under the left child
   };
   struct Node {
     double threshold;
-    std::int32_t feature;
-    std::int32_t child[2];
+    std::int32_t column;
+    std::int32_t child[2];  // [value <= threshold]
   };
 
   // A leaf leads to itself, whatever the value.
-  void link_nodes(const TreeView& tree) {
+  void link_nodes(const TreeView& tree, const std::vector<std::int32_t>& columns) {
     for (std::int32_t i = 0; i < tree.n_nodes; ++i) {
       if (tree.feature[i] < 0) {
         nodes_.push_back({std::numeric_limits<double>::infinity(), 0, {i, i}});
       } else {
-        nodes_.push_back({tree.threshold[i], tree.feature[i], {tree.right[i], tree.left[i]}});
+        nodes_.push_back({tree.threshold[i], columns[i], {tree.right[i], tree.left[i]}});
       }
     }
   }
 
-  void number_leaves(const TreeView& tree) {
+  void number_leaves(const TreeView& tree, const std::vector<std::int32_t>& columns) {
     std::vector<std::uint64_t> under(tree.n_nodes, 0);
     std::vector<std::int32_t> stack{0}, inner;
     while (!stack.empty()) {  // left before right
@@ -88,13 +101,7 @@ class Descent {
     }
     for (auto node = inner.rbegin(); node != inner.rend(); ++node) {  // children first
       under[*node] = under[tree.left[*node]] | under[tree.right[*node]];
-      std::int32_t column = 0;
-      while (column < static_cast<std::int32_t>(features_.size()) &&
-             features_[column] != tree.feature[*node])
-        ++column;
-      if (column == static_cast<std::int32_t>(features_.size()))
-        features_.push_back(tree.feature[*node]);
-      cuts_.push_back({tree.threshold[*node], column, ~under[tree.left[*node]]});
+      cuts_.push_back({tree.threshold[*node], columns[*node], ~under[tree.left[*node]]});
     }
   }
 
@@ -103,7 +110,8 @@ class Descent {
     alignas(64) double columns[64 * kTogether];
     alignas(64) std::uint64_t left[kTogether];
     for (std::size_t j = 0; j < features_.size(); ++j)
-      for (int i = 0; i < n; ++i) columns[j * kTogether + i] = value(i, features_[j]);
+      for (int i = 0; i < n; ++i)
+        columns[j * kTogether + i] = value(i, static_cast<std::int32_t>(j));
     for (std::size_t j = 0; n < kTogether && j < features_.size(); ++j)
       for (int i = n; i < kTogether; ++i) columns[j * kTogether + i] = 0.0;
     strike_out(cuts_.data(), static_cast<int>(cuts_.size()), columns, left);
@@ -133,7 +141,7 @@ class Descent {
       moved = 0;
       for (int i = 0; i < n; ++i) {
         const Node& node = nodes[at[i]];
-        const std::int32_t next = node.child[value(i, node.feature) <= node.threshold ? 1 : 0];
+        const std::int32_t next = node.child[value(i, node.column) <= node.threshold ? 1 : 0];
         moved |= next ^ at[i];
         at[i] = next;
       }
@@ -142,10 +150,10 @@ class Descent {
   }
 
   const std::int32_t* outcome_;
-  std::vector<Node> nodes_;             // of a large tree
-  std::vector<Cut> cuts_;               // of a small one
-  std::vector<std::int32_t> features_;  // its columns
-  std::vector<std::int32_t> leaves_;    // its leaves, by bit
+  std::vector<Node> nodes_;           // of a large tree
+  std::vector<Cut> cuts_;             // of a small one
+  std::vector<std::int32_t> leaves_;  // its leaves, by bit
+  std::vector<std::int32_t> features_;
 };
 
 }  // namespace treemeans

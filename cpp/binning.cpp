@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "parallel.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -456,7 +457,7 @@ bool make_bins(const DensePoints& points, int n_threads, Bins& bins) {
   const std::int32_t d = points.n_features;
   const std::vector<Row> sample = sample_rows(points.n_rows);
   std::vector<Column> columns(d);
-#pragma omp parallel num_threads(n_threads)
+#pragma omp parallel num_threads(threads_for(points.n_rows* d, n_threads))
   {
     Strip strip(points, sample);
 #pragma omp for schedule(dynamic)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "parallel.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -39,16 +40,40 @@ TM_CLONES void add_squares(const double* TM_RESTRICT tile, std::int64_t m, std::
   }
 }
 
-// costs[c * stride] of one row become regrets.
-TM_INLINE void write_row(const double* costs, std::int64_t stride, std::int64_t row, double shift,
-                         const Regrets& out) {
-  std::int64_t nearest = 0;
-  for (std::int64_t c = 1; c < out.k; ++c)
-    if (costs[c * stride] < costs[nearest * stride]) nearest = c;
-  const double least = costs[nearest * stride];
-  out.nearest[row] = static_cast<std::int32_t>(nearest);
-  out.base[row] = std::max(0.0, least + shift);
-  for (std::int64_t c = 0; c < out.k; ++c) out.regret[row * out.k + c] = costs[c * stride] - least;
+// Costs of n rows, costs[c * stride + i], become the regrets of rows from r0 on.
+TM_CLONES void write_rows(const double* TM_RESTRICT costs, std::int64_t stride, std::int64_t n,
+                          std::int64_t r0, const Regrets& out) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double* cost = costs + i;
+    std::int32_t nearest = 0;
+    double least = cost[0];
+    for (std::int64_t c = 1; c < out.k; ++c) {
+      const double at = cost[c * stride];
+      nearest = at < least ? static_cast<std::int32_t>(c) : nearest;
+      least = at < least ? at : least;
+    }
+    out.nearest[r0 + i] = nearest;
+    out.base[r0 + i] = least;
+    double* TM_RESTRICT regret = out.regret + (r0 + i) * out.k;
+    for (std::int64_t c = 0; c < out.k; ++c) regret[c] = cost[c * stride] - least;
+  }
+}
+
+TM_CLONES void add_weighted(const double* TM_RESTRICT regret, const double* TM_RESTRICT weights,
+                            std::int64_t begin, std::int64_t end, std::int64_t k,
+                            double* TM_RESTRICT sums) {
+  for (std::int64_t r = begin; r < end; ++r) {
+    const double weight = weights ? weights[r] : 1.0;
+#pragma omp simd
+    for (std::int64_t c = 0; c < k; ++c) sums[c] += weight * regret[r * k + c];
+  }
+}
+
+// In place: the integers take the doubles' room.
+TM_CLONES void round_all(double* values, std::int64_t n, double factor, std::int64_t copies) {
+  for (std::int64_t i = 0; i < n; ++i)
+    values[i] = std::bit_cast<double>(
+        static_cast<std::int64_t>(std::nearbyint(values[i] * factor)) * copies);
 }
 
 }  // namespace
@@ -56,7 +81,7 @@ TM_INLINE void write_row(const double* costs, std::int64_t stride, std::int64_t 
 void price(const DensePoints& points, const double* centers, const Regrets& out, int n_threads) {
   const std::int64_t n = points.n_rows;
   const std::int32_t d = points.n_features;
-#pragma omp parallel num_threads(n_threads)
+#pragma omp parallel num_threads(threads_for(n* d, n_threads))
   {
     std::vector<double> tile(kStride * kColumns), sums(out.k * kRows);
 #pragma omp for schedule(dynamic, 4)
@@ -68,7 +93,7 @@ void price(const DensePoints& points, const double* centers, const Regrets& out,
         points.tile(r0, r1, f0, f1, tile.data());
         add_squares(tile.data(), r1 - r0, f1 - f0, centers + f0, d, out.k, sums.data());
       }
-      for (std::int64_t r = r0; r < r1; ++r) write_row(sums.data() + (r - r0), kRows, r, 0.0, out);
+      write_rows(sums.data(), kRows, r1 - r0, r0, out);
     }
   }
 }
@@ -85,7 +110,7 @@ void price(const SparsePoints& points, const double* centers, const Regrets& out
     }
   }
   const Compressed& rows = points.by_row;
-#pragma omp parallel num_threads(n_threads)
+#pragma omp parallel num_threads(threads_for(rows.indptr[n] * k, n_threads))
   {
     std::vector<double> costs(k);
 #pragma omp for schedule(dynamic, 256)
@@ -100,7 +125,8 @@ void price(const SparsePoints& points, const double* centers, const Regrets& out
 #pragma omp simd
         for (std::int64_t c = 0; c < k; ++c) cost[c] += value * at[c];
       }
-      write_row(costs.data(), 1, r, norm, out);
+      write_rows(costs.data(), 1, 1, r, out);
+      out.base[r] = std::max(0.0, out.base[r] + norm);
     }
   }
 }
@@ -110,14 +136,10 @@ void total_regrets(const double* regret, const double* weights, std::int64_t n, 
   constexpr std::int64_t block = 4096;
   const std::int64_t n_blocks = (n + block - 1) / block;
   std::vector<double> partial(n_blocks * k, 0.0);
-#pragma omp parallel for schedule(static) num_threads(n_threads)
+#pragma omp parallel for schedule(static) num_threads(threads_for(n* k, n_threads))
   for (std::int64_t b = 0; b < n_blocks; ++b) {
-    double* sum = partial.data() + b * k;
-    for (std::int64_t r = b * block; r < std::min((b + 1) * block, n); ++r) {
-      const double weight = weights ? weights[r] : 1.0;
-#pragma omp simd
-      for (std::int64_t c = 0; c < k; ++c) sum[c] += weight * regret[r * k + c];
-    }
+    add_weighted(regret, weights, b * block, std::min((b + 1) * block, n), k,
+                 partial.data() + b * k);
   }
   std::fill(totals, totals + k, 0.0);
   for (std::int64_t b = 0; b < n_blocks; ++b)
@@ -126,15 +148,20 @@ void total_regrets(const double* regret, const double* weights, std::int64_t n, 
 
 void to_fixed(double* values, const double* weights, bool whole_weights, double scale,
               std::int64_t n, std::int64_t k, int n_threads) {
-#pragma omp parallel for schedule(static) num_threads(n_threads)
-  for (std::int64_t r = 0; r < n; ++r) {
-    const double factor = weights && !whole_weights ? scale * weights[r] : scale;
-    const std::int64_t copies =
-        weights && whole_weights ? static_cast<std::int64_t>(weights[r]) : 1;
-    for (std::int64_t c = 0; c < k; ++c) {
-      double& value = values[r * k + c];
-      value =
-          std::bit_cast<double>(static_cast<std::int64_t>(std::nearbyint(value * factor)) * copies);
+  constexpr std::int64_t block = 4096;
+#pragma omp parallel for schedule(static) num_threads(threads_for(n* k, n_threads))
+  for (std::int64_t r0 = 0; r0 < n; r0 += block) {
+    const std::int64_t r1 = std::min(r0 + block, n);
+    if (!weights) {
+      round_all(values + r0 * k, (r1 - r0) * k, scale, 1);
+      continue;
+    }
+    for (std::int64_t r = r0; r < r1; ++r) {
+      if (whole_weights) {
+        round_all(values + r * k, k, scale, static_cast<std::int64_t>(weights[r]));
+      } else {
+        round_all(values + r * k, k, scale * weights[r], 1);
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "inside.hpp"
+#include "parallel.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -369,7 +370,7 @@ void MistakeCounts<Count>::add_many(const Row* rows, std::int64_t n, const std::
   const std::int64_t size = k_ * Bins::kMax;
   std::vector<std::uint8_t> touched(k_, 0);
   for (std::int64_t i = 0; i < n; ++i) touched[center[i]] = 1;
-#pragma omp parallel num_threads(n_threads)
+#pragma omp parallel num_threads(threads_for(n* bins_.n_dense, n_threads))
   {
     std::vector<Count> tables(kTogether * size, 0);
 #pragma omp for schedule(dynamic)
@@ -416,7 +417,8 @@ std::optional<Cut> MistakeCounts<Count>::least_mistakes_cut(const Points& points
                                                             const MistakeNode& node,
                                                             int n_threads) const {
   Findings all;
-#pragma omp parallel num_threads(n_threads)
+  const auto n_members = static_cast<std::int64_t>(node.members.size());
+#pragma omp parallel num_threads(threads_for(bins_.n_bins() * n_members, n_threads))
   {
     Findings mine;
     SlotScan<Count> scan(bins_, counts_, totals_);

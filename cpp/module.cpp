@@ -157,10 +157,11 @@ std::int64_t partition_rows(const Points& points, InOut<Row, 1> rows, std::int32
 
 std::optional<Out<std::int32_t>> apply_tree(const Points& points, In<std::int32_t, 1> feature,
                                             In<double, 1> threshold, In<std::int32_t, 1> left,
-                                            In<std::int32_t, 1> right,
-                                            In<std::int32_t, 1> outcome, int n_threads) {
+                                            In<std::int32_t, 1> right, In<std::int32_t, 1> outcome,
+                                            int n_threads) {
   auto leaves = new_array<std::int32_t>({static_cast<std::size_t>(points.n_rows)});
-  const TreeView tree{feature.data(), threshold.data(), left.data(), right.data(),
+  const TreeView tree{feature.data(), threshold.data(),
+                      left.data(),    right.data(),
                       outcome.data(), static_cast<std::int32_t>(feature.shape(0))};
   bool finite;
   {
@@ -238,8 +239,8 @@ void bind_points(nb::module_& m) {
         "values"_a, "column_starts"_a.none(), "rows"_a.none(), "values_by_column"_a.none(),
         nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>(),
         nb::keep_alive<0, 6>(), nb::keep_alive<0, 7>(), nb::keep_alive<0, 8>());
-  m.def("apply", &apply_tree, "points"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a, "outcome"_a,
-        "n_threads"_a);
+  m.def("apply", &apply_tree, "points"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
+        "outcome"_a, "n_threads"_a);
   m.def("partition", &partition_rows, "points"_a, "rows"_a, "feature"_a, "threshold"_a);
   m.def("group_sums", &group_sums, "points"_a, "groups"_a, "n_groups"_a, "weights"_a.none(),
         "shift"_a.none(), "n_threads"_a);

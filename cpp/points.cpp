@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "parallel.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -12,10 +13,6 @@ namespace {
 
 constexpr std::int64_t kRowBlock = 128;
 constexpr std::int64_t kColumnBlock = 256;
-constexpr std::int64_t kParallelRows = 1 << 14;  // below this a second thread costs more
-
-int threads_for(std::int64_t n, int n_threads) { return n < kParallelRows ? 1 : n_threads; }
-
 template <class T>
 TM_CLONES void widen(const T* TM_RESTRICT in, std::int64_t n, double* TM_RESTRICT out) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<double>(in[i]);
@@ -66,6 +63,10 @@ template <class T>
 void StridedPoints<T>::column(std::int32_t feature, const Row* rows, std::int64_t n,
                               double* out) const {
   const T* column = data_ + feature * column_stride_;
+  if (row_stride_ == 1) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<double>(column[rows[i]]);
+    return;
+  }
   constexpr std::int64_t ahead = 24;  // rows of a wide table lie a page apart
   for (std::int64_t i = 0; i < n; ++i) {
 #if defined(__GNUC__)
@@ -104,14 +105,15 @@ bool StridedPoints<T>::apply(const TreeView& tree, std::int32_t* out, int n_thre
   const std::int64_t block = std::max(together, kBlockBytes / row_bytes / together * together);
   bool all_finite = true;
 #pragma omp parallel for schedule(static) reduction(&& : all_finite) \
-    num_threads(threads_for(n_rows, n_threads))
+    num_threads(threads_for(n_rows* n_features, n_threads))
   for (std::int64_t r0 = 0; r0 < n_rows; r0 += block) {
     const std::int64_t r1 = std::min(r0 + block, n_rows);
     all_finite = finite(r0, r1) && all_finite;
     for (std::int64_t r = r0; r < r1; r += together) {
       const T* rows = data_ + r * row_stride_;
-      const auto value = [&](int i, std::int32_t f) {
-        return static_cast<double>(rows[i * row_stride_ + f * column_stride_]);
+      const std::int32_t* features = descent.features().data();
+      const auto value = [&](int i, std::int32_t column) {
+        return static_cast<double>(rows[i * row_stride_ + features[column] * column_stride_]);
       };
       if (r + together <= r1) {
         descent.run(together, value, out + r);
@@ -186,7 +188,7 @@ bool StridedPoints<T>::all_finite(int n_threads) const {
   constexpr std::int64_t block = 1024;
   bool found = true;
 #pragma omp parallel for schedule(static) reduction(&& : found) \
-    num_threads(threads_for(n_rows * n_features, n_threads))
+    num_threads(threads_for(n_rows* n_features, n_threads))
   for (std::int64_t r0 = 0; r0 < n_rows; r0 += block)
     found = finite(r0, std::min(r0 + block, n_rows)) && found;
   return found;
@@ -220,19 +222,33 @@ void SparsePoints::column(std::int32_t feature, const Row* rows, std::int64_t n,
   }
 }
 
+// The values that matter are set out in a small dense block: one walk over a row's entries. Those
+// of other features all go to a last column that nobody reads, which is cheaper than to ask.
 bool SparsePoints::apply(const TreeView& tree, std::int32_t* out, int n_threads) const {
   const Descent descent(tree);
-#pragma omp parallel for schedule(static) num_threads(threads_for(n_rows, n_threads))
-  for (std::int64_t r = 0; r < n_rows; r += Descent::kTogether) {
-    const auto value = [&](int i, std::int32_t f) {
-      const std::int32_t* first = by_row.indices + by_row.indptr[r + i];
-      const std::int32_t* last = by_row.indices + by_row.indptr[r + i + 1];
-      const std::int32_t* at = std::lower_bound(first, last, f);
-      return at != last && *at == f ? by_row.data[at - by_row.indices] : 0.0;
-    };
-    descent.run(static_cast<int>(std::min<std::int64_t>(Descent::kTogether, n_rows - r)), value, out + r);
+  const auto n_columns = static_cast<std::int32_t>(descent.features().size());
+  const std::int64_t width = n_columns + 1;
+  std::vector<std::int32_t> column_of(n_features, n_columns);
+  for (std::int32_t j = 0; j < n_columns; ++j) column_of[descent.features()[j]] = j;
+  bool finite = true;
+#pragma omp parallel reduction(&& : finite) \
+    num_threads(threads_for(by_row.indptr[n_rows], n_threads))
+  {
+    std::vector<double> block(width * Descent::kTogether);
+    const auto value = [&](int i, std::int32_t column) { return block[i * width + column]; };
+#pragma omp for schedule(static)
+    for (std::int64_t r = 0; r < n_rows; r += Descent::kTogether) {
+      const int n = static_cast<int>(std::min<std::int64_t>(Descent::kTogether, n_rows - r));
+      const std::int64_t first = by_row.indptr[r];
+      finite = run_is_finite(by_row.data + first, by_row.indptr[r + n] - first) && finite;
+      std::fill(block.begin(), block.end(), 0.0);
+      for (int i = 0; i < n; ++i)
+        for (std::int64_t e = by_row.indptr[r + i]; e < by_row.indptr[r + i + 1]; ++e)
+          block[i * width + column_of[by_row.indices[e]]] = by_row.data[e];
+      descent.run(n, value, out + r);
+    }
   }
-  return all_finite(n_threads);
+  return finite;
 }
 
 void SparsePoints::add_rows(const Grouping& grouping, double* out, int /*n_threads*/) const {

@@ -8,6 +8,7 @@
 
 #include "histogram.hpp"
 #include "inside.hpp"
+#include "parallel.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -291,6 +292,21 @@ void refine_slot(const Points& points, const Node& node, const Bins& bins, const
                   best);
 }
 
+// The greatest value up to `edge` and the least above it.
+TM_CLONES void narrow(const double* TM_RESTRICT values, std::int64_t n, double edge, double& low,
+                      double& high) {
+  double below = low, above = high;
+#pragma omp simd reduction(max : below) reduction(min : above)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double left = values[i] <= edge ? values[i] : below;
+    const double right = values[i] <= edge ? above : values[i];
+    below = left > below ? left : below;
+    above = right < above ? right : above;
+  }
+  low = below;
+  high = above;
+}
+
 // The two values next to a boundary that occur at the leaf.
 Cut close_gap(const Points& points, const Node& node, const Bins& bins, const Boundary& boundary) {
   const double edge = bins.high[boundary.bin];
@@ -298,13 +314,7 @@ Cut close_gap(const Points& points, const Node& node, const Bins& bins, const Bo
           std::numeric_limits<double>::infinity()};
   std::vector<double> values(node.lines.n);
   points.column(boundary.feature, node.lines.rows, node.lines.n, values.data());
-  for (double value : values) {
-    if (value <= edge) {
-      cut.low = std::max(cut.low, value);
-    } else {
-      cut.high = std::min(cut.high, value);
-    }
-  }
+  narrow(values.data(), static_cast<std::int64_t>(values.size()), edge, cut.low, cut.high);
   return cut;
 }
 
@@ -342,25 +352,47 @@ std::optional<Cut> refine(const Points& points, const Node& node, const Bins& bi
 // ---- the leaf's lines
 // ----------------------------------------------------------------------------
 
-TM_CLONES void flag_better(const std::int64_t* TM_RESTRICT regrets, std::int64_t k,
-                           const Row* TM_RESTRICT rows, std::int64_t n, std::int64_t label,
-                           std::uint8_t* TM_RESTRICT better) {
+// beyond[c] ends up negative where center c is cheaper than the label for some row.
+TM_CLONES void compare(const std::int64_t* TM_RESTRICT regrets, std::int64_t k,
+                       const Row* TM_RESTRICT rows, std::int64_t n, std::int64_t label,
+                       std::int64_t* TM_RESTRICT beyond) {
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t* regret = regrets + rows[i] * k;
+    const std::int64_t* TM_RESTRICT regret = regrets + rows[i] * k;
     const std::int64_t own = regret[label];
 #pragma omp simd
-    for (std::int64_t c = 0; c < k; ++c) better[c] |= regret[c] < own ? 1 : 0;
+    for (std::int64_t c = 0; c < k; ++c) beyond[c] |= regret[c] - own;  // keeps any sign bit
+  }
+}
+
+TM_CLONES void add_lines(const std::int64_t* TM_RESTRICT regrets, std::int64_t k,
+                         const Row* TM_RESTRICT rows, std::int64_t n,
+                         std::int64_t* TM_RESTRICT sums) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t* TM_RESTRICT regret = regrets + rows[i] * k;
+#pragma omp simd
+    for (std::int64_t c = 0; c < k; ++c) sums[c] += regret[c];
+  }
+}
+
+TM_CLONES void gather_lines(const Leaf& leaf, const std::int64_t* TM_RESTRICT centers, int counter,
+                            int K, std::int64_t begin, std::int64_t end,
+                            std::int64_t* TM_RESTRICT lines) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t* TM_RESTRICT regret = leaf.regrets + leaf.rows[i] * leaf.k;
+    std::int64_t* TM_RESTRICT line = lines + i * K;
+    for (int j = 0; j < counter; ++j) line[j] = regret[centers[j]];
+    for (int j = counter; j < K; ++j) line[j] = j == counter ? 1 : 0;
   }
 }
 
 // Centers worth a column: the label, and those cheaper than it for some row. Another is at most as
 // cheap as the label wherever a cut puts it.
 std::vector<std::int64_t> contenders(const Leaf& leaf) {
-  std::vector<std::uint8_t> better(leaf.k, 0);
-  flag_better(leaf.regrets, leaf.k, leaf.rows, leaf.n, leaf.label, better.data());
+  std::vector<std::int64_t> beyond(leaf.k, 0);
+  compare(leaf.regrets, leaf.k, leaf.rows, leaf.n, leaf.label, beyond.data());
   std::vector<std::int64_t> centers;
   for (std::int64_t c = 0; c < leaf.k; ++c)
-    if (better[c] || c == leaf.label) centers.push_back(c);
+    if (beyond[c] < 0 || c == leaf.label) centers.push_back(c);
   return centers;
 }
 
@@ -406,13 +438,11 @@ std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, c
   sums[counter] = leaf.n;
   // Uninitialised on purpose: every element is written below.
   const std::unique_ptr<std::int64_t[]> lines(new std::int64_t[leaf.n * K]);
+  n_threads = threads_for(leaf.n * bins.n_slots(), n_threads);
+  constexpr std::int64_t block = 1024;
 #pragma omp parallel for schedule(static) num_threads(n_threads)
-  for (std::int64_t i = 0; i < leaf.n; ++i) {
-    const std::int64_t* regret = leaf.regrets + leaf.rows[i] * leaf.k;
-    std::int64_t* line = lines.get() + i * K;
-    for (int j = 0; j < counter; ++j) line[j] = regret[centers[j]];
-    for (int j = counter; j < K; ++j) line[j] = j == counter ? 1 : 0;
-  }
+  for (std::int64_t i = 0; i < leaf.n; i += block)
+    gather_lines(leaf, centers.data(), counter, K, i, std::min(i + block, leaf.n), lines.get());
   const Node node{{leaf.rows, leaf.n, K, lines.get()},
                   counter,
                   sums.data(),
@@ -425,15 +455,14 @@ std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, c
 
 void sum_regrets(const std::int64_t* regrets, std::int64_t k, const Row* rows, std::int64_t n,
                  std::int64_t* sums, int n_threads) {
+  constexpr std::int64_t block = 4096;
   std::fill(sums, sums + k, std::int64_t{0});
-#pragma omp parallel num_threads(n < 1 << 14 ? 1 : n_threads)
+#pragma omp parallel num_threads(threads_for(n* k, n_threads))
   {
     std::vector<std::int64_t> mine(k, 0);
 #pragma omp for schedule(static) nowait
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t* regret = regrets + rows[i] * k;
-      for (std::int64_t c = 0; c < k; ++c) mine[c] += regret[c];
-    }
+    for (std::int64_t i = 0; i < n; i += block)
+      add_lines(regrets, k, rows + i, std::min(block, n - i), mine.data());
 #pragma omp critical
     for (std::int64_t c = 0; c < k; ++c) sums[c] += mine[c];
   }

@@ -6,7 +6,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -52,6 +54,8 @@ def check_base_tree(base_tree: Any, n_features: int) -> str | ThresholdTree:
     """``"imm"``, ``"none"``, or a tree for tables of ``n_features`` columns."""
     if isinstance(base_tree, str) and base_tree in ("imm", "none"):
         return base_tree
+    if isinstance(base_tree, FrozenEstimator):
+        base_tree = base_tree.estimator
     if isinstance(base_tree, BaseDecisionTree):
         check_is_fitted(base_tree)
         base_tree = from_sklearn(base_tree)
@@ -79,26 +83,25 @@ def check_weights(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
     return np.ascontiguousarray(weights)
 
 
-def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
+def check_enough_rows(n_rows: int, n_clusters: int) -> None:
     """As many rows as clusters."""
-    if n_clusters is not None and n_rows < n_clusters:
+    if n_rows < n_clusters:
         raise ValueError(f"n_samples={n_rows} should be >= n_clusters={n_clusters}.")
 
 
-def refuse_not_finite(X: Any, model: Any) -> NoReturn:
+def refuse_not_finite(X: Any) -> NoReturn:
     """Say, in scikit-learn's words, what X holds that is no number."""
-    values = X.data if hasattr(X, "tocsr") else X
-    assert_all_finite(values, input_name="X", estimator_name=type(model).__name__)
+    assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
     raise ValueError("Input X contains NaN or infinity.")
 
 
 def warn_if_empty(nearest: NDArray[np.int32], n_clusters: int) -> None:
     """Some reference centers are nearest to no row, as when there are too few distinct rows."""
-    occupied = len(np.unique(nearest))
+    occupied = int(np.count_nonzero(np.bincount(nearest)))
     if occupied < n_clusters:
         warnings.warn(
             f"Only {occupied} of the {n_clusters} reference centers are nearest to any row; "
             "the other clusters are empty.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -31,15 +31,20 @@ class Fixed:
         weights: NDArray[np.float64] | None,
         n_threads: int,
     ) -> Self:
-        """Round ``values`` (n x k, overwritten) times ``weights``, whose sum is ``total``."""
+        """Round ``values`` (n or n x k, overwritten) times ``weights``, of sum ``total``."""
         scale = _scale(total)
-        whole = weights is not None and bool(np.all(weights == np.floor(weights)))
-        _core.to_fixed(values, weights, whole, scale, n_threads)
+        whole = weights is not None and _countable(weights)
+        _core.to_fixed(values.reshape(len(values), -1), weights, whole, scale, n_threads)
         return cls(values.view(np.int64), 1.0 / scale)
 
     def to_float(self, sums: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sums of the values, as floats."""
         return np.asarray(sums * self.unit, dtype=np.float64)
+
+
+def _countable(weights: NDArray[np.float64]) -> bool:
+    """Whether the weights are numbers of copies, of rows a table could hold."""
+    return bool(weights.sum() < 2**31 and np.all(weights == np.floor(weights)))
 
 
 def _scale(total: float) -> float:
@@ -57,15 +62,15 @@ class CostTable:
     ----------
     nearest : the cheapest center of each row, the lowest index among equals
     regrets : n x k, cost of a center less that of the row's cheapest
-    base : n x 1, cost of the cheapest
-    weights : n x 1, the rows' weights
+    base : n, cost of the cheapest
+    weights : n, the rows' weights; None where all are 1
     rows : the rows with a positive weight
     """
 
     nearest: NDArray[np.int32]
     regrets: Fixed
     base: Fixed
-    weights: Fixed
+    weights: Fixed | None
     rows: NDArray[np.int32]
 
     @classmethod
@@ -86,15 +91,16 @@ class CostTable:
                 "The squared distances overflow: the values are too large. "
                 "Scale the data, for example with StandardScaler."
             )
-        ones = np.ones((n, 1))
         return cls(
             nearest=nearest,
             regrets=Fixed.of(regret, float(totals.max(initial=0.0)), weights, n_threads),
-            base=Fixed.of(base.reshape(n, 1), base_total, weights, n_threads),
-            weights=Fixed.of(
-                ones, float(n if weights is None else weights.sum()), weights, n_threads
-            ),
-            rows=np.flatnonzero(np.ones(n) if weights is None else weights).astype(np.int32),
+            base=Fixed.of(base, base_total, weights, n_threads),
+            weights=None
+            if weights is None
+            else Fixed.of(np.ones(n), float(weights.sum()), weights, n_threads),
+            rows=np.arange(n, dtype=np.int32)
+            if weights is None
+            else np.flatnonzero(weights).astype(np.int32),
         )
 
     @property

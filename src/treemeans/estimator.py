@@ -56,12 +56,14 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         every leaf is pure.
     base_tree : {"imm", "none"}, ThresholdTree or fitted decision tree, default="imm"
         Where the expansion starts: ``"imm"``, a tree with one leaf for each center (Iterative
-        Mistake Minimization); ``"none"``, a single leaf; or the cuts of a given tree.
+        Mistake Minimization); ``"none"``, a single leaf; or the cuts of a given tree. Leaves carry
+        the cheapest center, except those of the bare IMM tree, which carry their own.
     reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
         The clustering to explain. None is ``KMeans(n_init=10, max_iter=300)``. A clusterer must
         have ``cluster_centers_``; one that is fitted is used as it is, another is cloned and
-        fitted. In a ``Pipeline`` that ends in one, costs are measured in the pipeline's space,
-        while the tree cuts X itself, in raw units.
+        fitted (to keep a fitted one through ``clone`` or ``GridSearchCV``, wrap it in
+        ``FrozenEstimator``). In a ``Pipeline`` that ends in one, costs are measured in the
+        pipeline's space, while the tree cuts X itself, in raw units.
     n_jobs : int, default=None
         Threads for building the tree and for prediction, by joblib's rules: None is 1 (unless in
         a ``joblib.parallel_config`` context), -1 is all. The tree is the same for every number.
@@ -147,6 +149,12 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         -------
         self
         """
+        model = copy.copy(self)
+        model._fit(X, sample_weight)
+        self.__dict__ = model.__dict__  # all at once: a fit that fails leaves no trace
+        return self
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
         check_parameters(self)
         threads = n_threads(self.n_jobs)
         raw, X = X, self._validate(X, reset=True)
@@ -160,7 +168,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         max_leaves = check_max_leaves(self.max_leaf_nodes, reference.n_clusters, base_tree)
         space = table.points if reference.pipeline is None else reference.points(X, raw)
         costs = CostTable.price(space, reference.centers, weights, threads)
-        if self.reference is not None:
+        if reference.given:
             warn_if_empty(costs.nearest, reference.n_clusters)
 
         sapling = Sapling(table, costs, threads)
@@ -169,11 +177,13 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
                 follow(sapling, base_tree)
             elif base_tree == "imm":
                 imm(sapling, reference.centers_in_columns(table, costs, weights), progress)
-            n_base_leaves = sapling.n_leaves
+            base_labels = np.array(sapling.label, dtype=np.int32)
             expand(sapling, max_leaves, progress)
+            if sapling.n_nodes == len(base_labels) and sapling.n_leaves < max_leaves:
+                base_labels = np.array(sapling.label, dtype=np.int32)  # nothing left to cut
 
-        self._record = record_fit(sapling, n_base_leaves, reference, space, weights)
-        return self._settle(self._record.tree.n_leaves)
+        self._record = record_fit(sapling, base_labels, reference, space, weights)
+        self._settle(self._record.tree.n_leaves)
 
     def with_leaves(self, n_leaves: int) -> Self:
         """The model with ``n_leaves`` leaves from the same fit, as if fitted with that number.
@@ -210,6 +220,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Indicator matrix (rows x nodes of ``tree_``) of the nodes each row of X passes."""
+        check_is_fitted(self)
         return self.tree_.paths_to(self.apply(X))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -229,7 +240,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         X = self._validate(X, reset=False)
         found = self.tree_.outcome(as_points(X), of_node, n_threads(self.n_jobs))
         if found is None:
-            refuse_not_finite(X, self)
+            refuse_not_finite(X)
         return found
 
     def _distances(
@@ -241,7 +252,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         raw, X = X, self._validate(X, reset=False)
         points = as_points(X)
         if not points.all_finite(threads):
-            refuse_not_finite(X, self)
+            refuse_not_finite(X)
         if self._record.reference.pipeline is not None:
             points = self._record.reference.points(X, raw)
         return _core.price(points, self.cluster_centers_, threads)
@@ -249,7 +260,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     def _settle(self, n_leaves: int) -> Self:
         """Set the fitted attributes to those of the fit's tree with ``n_leaves`` leaves."""
         record = self._record
-        tree = record.tree.with_leaves(n_leaves)
+        tree = record.tree_at(n_leaves)
         row = int(np.searchsorted(record.path["n_leaves"], n_leaves))
         self.tree_ = tree
         self.n_leaves_ = tree.n_leaves
@@ -281,7 +292,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     def _table(self, X: Any, threads: int) -> Table:
         table = Table.of(X, threads)
         if table is None:
-            refuse_not_finite(X, self)
+            refuse_not_finite(X)
         return table
 
     def __sklearn_tags__(self) -> Tags:

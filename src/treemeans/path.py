@@ -36,21 +36,26 @@ class LeafSums:
 
 def path_of(
     tree: ThresholdTree,
+    base_labels: NDArray[np.int32],
     leaf_sums: LeafSums,
     reference_centers: NDArray[np.float64],
     reference_cost: float,
-    smallest: int,
 ) -> NDArray[np.void]:
-    """One row for every number of leaves from ``smallest`` to the tree's.
+    """One row for every number of leaves from the base tree's to the tree's.
+
+    ``base_labels``: labels of the base tree's nodes, which come first.
 
     The k-means cost of a cluster is its cost to the reference center less weight times squared
     distance from that center to its mean. Walking back from the full tree, every step merges two
     leaves, and moves at most two leaves' sums to another cluster.
     """
+    smallest = (len(base_labels) + 1) // 2
     merging = _Merging(tree, leaf_sums, reference_centers)
     cut_at = {int(tree.growth[node]): int(node) for node in np.flatnonzero(~tree.is_leaf)}
     path = np.zeros(tree.n_leaves - smallest + 1, dtype=PATH_DTYPE)
     for n_leaves in range(tree.n_leaves, smallest - 1, -1):
+        if n_leaves == smallest:
+            merging.relabel(base_labels)
         cost = merging.kmeans_cost
         path[n_leaves - smallest] = (
             n_leaves,
@@ -109,6 +114,14 @@ class _Merging:
     @property
     def accuracy(self) -> float:
         return self._right / self._total
+
+    def relabel(self, labels: NDArray[np.int32]) -> None:
+        """Give the leaves, which are among the first nodes, other labels."""
+        for node in np.flatnonzero(self._tree.label[: len(labels)] != labels):
+            place, old, new = self._place[node], self._tree.label[node], labels[node]
+            self._clusters.move(self._sums[place], self._tree.weight[node], old, new)
+            self._right += self._hits[place, new] - self._hits[place, old]
+            self.surrogate_cost += self._tree.costs[node, new] - self._tree.costs[node, old]
 
     def undo(self, node: int) -> None:
         tree, label = self._tree, self._tree.label

@@ -1,6 +1,6 @@
 """What a fit leaves behind: enough to be the model of every size it passed through."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,14 @@ from treemeans.tree import ThresholdTree
 
 @dataclass(frozen=True)
 class FitRecord:
-    """The full tree, where the training rows ended, and what they sum to there."""
+    """The full tree, where the training rows ended, and what they sum to there.
+
+    ``base_labels``: of the base tree's nodes, which are the first, as its own method gave them;
+    in larger trees leaves are labelled by the surrogate cost.
+    """
 
     tree: ThresholdTree
+    base_labels: NDArray[np.int32]
     path: NDArray[np.void]
     reference: Reference
     reference_labels: NDArray[np.int32]
@@ -25,9 +30,15 @@ class FitRecord:
     sums: LeafSums
     profile_sums: LeafSums
 
+    def tree_at(self, n_leaves: int) -> ThresholdTree:
+        """The tree when it had ``n_leaves`` leaves."""
+        tree = self.tree.with_leaves(n_leaves)
+        return replace(tree, label=self._label_at(n_leaves)[: tree.n_nodes])
+
     def labels(self, n_leaves: int) -> NDArray[np.int32]:
         """Cluster of each training row in the tree with ``n_leaves`` leaves."""
-        return self.tree.label[self.tree.ancestor_at(n_leaves)][self.leaf_of_row]
+        of_leaf = self._label_at(n_leaves)[self.tree.ancestor_at(n_leaves)]
+        return np.asarray(of_leaf[self.leaf_of_row])
 
     def means(self, n_leaves: int, fallback: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cluster means in the reference's space."""
@@ -40,12 +51,20 @@ class FitRecord:
 
     def _label_of_leaf(self, n_leaves: int) -> NDArray[np.int32]:
         """Label of each leaf of the full tree in the smaller one."""
-        return self.tree.label[self.tree.ancestor_at(n_leaves)][self.tree.leaves]
+        ancestor = self.tree.ancestor_at(n_leaves)[self.tree.leaves]
+        return np.asarray(self._label_at(n_leaves)[ancestor])
+
+    def _label_at(self, n_leaves: int) -> NDArray[np.int32]:
+        """Labels of the full tree's nodes, as they are in the tree with ``n_leaves`` leaves."""
+        labels = self.tree.label.copy()
+        if 2 * n_leaves - 1 == len(self.base_labels):
+            labels[: len(self.base_labels)] = self.base_labels
+        return labels
 
 
 def record_fit(
     sapling: Sapling,
-    n_base_leaves: int,
+    base_labels: NDArray[np.int32],
     reference: Reference,
     space: _core.Points,
     weights: NDArray[np.float64] | None,
@@ -71,7 +90,8 @@ def record_fit(
     here = sums(space, reference.centers.mean(axis=0) if own_space and table.dense else None)
     return FitRecord(
         tree=tree,
-        path=path_of(tree, here, reference.centers, costs.cheapest, n_base_leaves),
+        base_labels=base_labels,
+        path=path_of(tree, base_labels, here, reference.centers, costs.cheapest),
         reference=reference,
         reference_labels=costs.nearest,
         reference_cost=costs.cheapest,

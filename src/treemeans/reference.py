@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
 
 from treemeans import _core
 from treemeans.checks import check_enough_rows
 from treemeans.costs import CostTable
+from treemeans.distinct import distinct_rows
 from treemeans.tables import Table, as_points
 
 _EUCLIDEAN = ("euclidean", "sqeuclidean", "l2", "minkowski")
@@ -27,10 +29,12 @@ class Reference:
     ----------
     centers : (n_clusters, dimension of the space)
     pipeline : what takes the columns of X to that space; None where X is the space itself
+    given : whether it came ready, fitted on who knows what
     """
 
     centers: NDArray[np.float64]
     pipeline: Pipeline | None
+    given: bool
 
     @property
     def n_clusters(self) -> int:
@@ -72,25 +76,48 @@ def fit_reference(
     random_state: Any,
 ) -> Reference:
     """Centers of ``reference``: an array, or a clusterer or pipeline, fitted if need be."""
-    check_enough_rows(X.shape[0], n_clusters)
+    if n_clusters is not None:
+        check_enough_rows(X.shape[0], n_clusters)
     if reference is None:
-        reference = KMeans(n_clusters, n_init=10, max_iter=300, random_state=random_state)
-        return Reference(reference.fit(X, sample_weight=sample_weight).cluster_centers_, None)
-    if not hasattr(reference, "fit"):
-        centers = _checked(reference, n_clusters, "reference")
+        return Reference(_kmeans_centers(X, n_clusters, sample_weight, random_state), None, False)
+    if isinstance(reference, FrozenEstimator):
+        reference = reference.estimator
+    name = type(reference).__name__ if hasattr(reference, "fit") else "reference"
+    centers, pipeline, given = reference, None, True
+    if hasattr(reference, "fit"):
+        _check_clusterer(_last_step(reference))
+        given = _is_fitted(reference)
+        if not given:
+            reference = _fitted_clone(reference, raw, sample_weight, random_state)
+        centers = _centers_of(_last_step(reference))
+        if isinstance(reference, Pipeline) and len(reference) > 1:
+            pipeline = reference[:-1]
+    centers = _checked(centers, n_clusters, name)
+    check_enough_rows(X.shape[0], len(centers))
+    if pipeline is None:
         _check_dimension(X.shape[1], centers)
-        return Reference(centers, None)
-    name = type(reference).__name__
-    if not _is_fitted(reference):
-        reference = _fitted_clone(reference, raw, sample_weight, random_state)
-    steps = reference.steps if isinstance(reference, Pipeline) else [(name, reference)]
-    clusterer = steps[-1][1]
-    _check_priceable(clusterer)
-    centers = _checked(clusterer.cluster_centers_, n_clusters, name)
-    if len(steps) > 1:
-        return Reference(centers, reference[:-1])
-    _check_dimension(X.shape[1], centers)
-    return Reference(centers, None)
+    return Reference(centers, pipeline, given)
+
+
+def _kmeans_centers(
+    X: Any, n_clusters: int | None, weights: NDArray[np.float64] | None, random_state: Any
+) -> NDArray[np.float64]:
+    """Centers of the paper's reference, k-means with ten starts.
+
+    Rows that occur several times are clustered once, with their weight. It is the same problem,
+    and so a row of weight 2 gives the same centers, seed for seed, as the row twice.
+    """
+    kmeans = KMeans(n_clusters, n_init=10, max_iter=300, random_state=random_state)
+    distinct = distinct_rows(X, weights)
+    if distinct is not None and distinct[0].shape[0] >= kmeans.n_clusters:
+        X, weights = distinct
+    return np.ascontiguousarray(
+        kmeans.fit(X, sample_weight=weights).cluster_centers_, dtype=np.float64
+    )
+
+
+def _last_step(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -123,20 +150,28 @@ def _fitted_clone(estimator: Any, X: Any, sample_weight: Any, random_state: Any)
     return estimator.fit(X, **{f"{prefix}sample_weight": sample_weight})
 
 
-def _check_priceable(clusterer: Any) -> None:
+def _check_clusterer(clusterer: Any) -> None:
+    """Refuse, before it is fitted, what does not cluster or does so by another distance."""
     name = type(clusterer).__name__
+    if not hasattr(clusterer, "fit_predict") and not hasattr(clusterer, "cluster_centers_"):
+        raise ValueError(f"The reference must be a clusterer or end in one; {name} is none.")
     for parameter in ("metric", "affinity"):
         metric = getattr(clusterer, parameter, "euclidean")
-        if (isinstance(metric, str) and metric not in _EUCLIDEAN) or callable(metric):
+        if callable(metric) or (isinstance(metric, str) and metric not in _EUCLIDEAN):
             raise ValueError(
                 f"{name} clusters with {parameter}={metric!r}; the reference must cluster by "
                 "Euclidean distance to centers, since costs are squared distances to them."
             )
-    if getattr(clusterer, "cluster_centers_", None) is None:
+
+
+def _centers_of(clusterer: Any) -> Any:
+    centers = getattr(clusterer, "cluster_centers_", None)
+    if centers is None:
         raise ValueError(
-            f"{name} has no cluster_centers_, so a cluster has no price; use a reference "
-            "that clusters around centers, such as KMeans, or pass an array of centers."
+            f"{type(clusterer).__name__} has no cluster_centers_, so a cluster has no price; use "
+            "a reference that clusters around centers, such as KMeans, or an array of centers."
         )
+    return centers
 
 
 def _check_dimension(n_columns: int, centers: NDArray[np.float64]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections import deque
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -62,6 +63,8 @@ class ThresholdTree:
     growth: NDArray[np.int32] = field(default=None)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.n_features, numbers.Integral) or self.n_features < 1:
+            raise ValueError(f"n_features of a tree must be a positive integer: {self.n_features}.")
         for name in ("feature", "left", "right", "label"):
             self._set(name, _integers(name, getattr(self, name)))
         self._set("threshold", np.array(self.threshold, dtype=np.float64))
@@ -234,6 +237,10 @@ class ThresholdTree:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[type[ThresholdTree], tuple[Any, ...]]:
+        # By way of the constructor, so that a copy is checked and read-only too.
+        return type(self), tuple(getattr(self, f.name) for f in fields(self))
+
     def __repr__(self) -> str:
         return (
             f"ThresholdTree(n_leaves={self.n_leaves}, n_clusters={self.n_clusters}, "
@@ -257,6 +264,8 @@ def _integers(name: str, values: ArrayLike) -> NDArray[np.int32]:
     array = np.array(values)
     if array.ndim != 1 or not (array.dtype.kind in "iu" or array.size == 0):
         raise ValueError(f"{name} of a tree must be a 1-d array of integers.")
+    if array.size and np.abs(array).max() > np.iinfo(np.int32).max:
+        raise ValueError(f"{name} of a tree holds a number that is out of range.")
     return array.astype(np.int32)
 
 

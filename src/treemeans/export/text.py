@@ -24,8 +24,8 @@ def export_text(tree: ThresholdTree, feature_names: Sequence[str] | None = None)
     >>> print(export_text(model.tree_, iris.feature_names))
     |-- petal length (cm) <= 2.45: cluster 1 (50 rows)
     |-- petal length (cm) > 2.45
-    |   |-- petal length (cm) <= 5.15: cluster 0 (66 rows)
-    |   |-- petal length (cm) > 5.15: cluster 2 (34 rows)
+    |   |-- petal length (cm) <= 5.15: cluster 2 (66 rows)
+    |   |-- petal length (cm) > 5.15: cluster 0 (34 rows)
     """
     if feature_names is not None and len(feature_names) != tree.n_features:
         raise ValueError(

@@ -14,6 +14,8 @@ def expand(sapling: Sapling, max_leaves: int, progress: Progress) -> None:
     saves nothing: later cuts will. Ties go to the leaf that came first, then to the lowest
     feature, then to the lowest threshold.
 
+    Leaves are labelled with their cheapest center, those of the base tree too.
+
     A leaf is searched only once it could be next: until then its regret, which no cut can exceed,
     stands for its gain.
     """
@@ -26,6 +28,7 @@ def expand(sapling: Sapling, max_leaves: int, progress: Progress) -> None:
             heapq.heappush(heap, (-sapling.regret(leaf), False, leaf))
 
     for leaf in sapling.leaves:
+        sapling.relabel(leaf)
         consider(leaf)
     while heap and sapling.n_leaves < max_leaves:
         _, searched, leaf = heapq.heappop(heap)

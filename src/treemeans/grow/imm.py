@@ -24,7 +24,7 @@ def imm(sapling: Sapling, centers: NDArray[np.float64], progress: Progress) -> N
     """
     costs = sapling.costs
     alive = np.ones(sapling.table.n_rows, dtype=np.uint8)
-    weights = None if _all_equal(costs.weights.values) else costs.weights.values[:, 0].copy()
+    weights = None if costs.weights is None else costs.weights.values
     counts = _core.MistakeCounts(
         sapling.table.bins, costs.n_clusters, costs.nearest, weights, alive, sapling.n_threads
     )
@@ -65,7 +65,3 @@ def _cut(
         return None
     _, feature, low, high = cut
     return feature, between(low, high)
-
-
-def _all_equal(values: NDArray[np.int64]) -> bool:
-    return bool(np.all(values == values[:1]))

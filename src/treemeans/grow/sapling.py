@@ -58,6 +58,11 @@ class Sapling:
         """What the node's rows cost beyond each one's cheapest center, with the best label."""
         return int(self.totals[node].min())
 
+    def relabel(self, node: int) -> None:
+        """Label a node with its cheapest center, if it has rows."""
+        if len(self.rows(node)) > 0:
+            self.label[node] = int(self.totals[node].argmin())
+
     def split(self, node: int, feature: int, threshold: float) -> tuple[int, int]:
         """Cut a leaf. Its children are labelled by the surrogate cost."""
         begin, end = self._stretch[node]
@@ -94,7 +99,9 @@ class Sapling:
             right=np.array(self.right),
             label=np.array(self.label),
             n_features=self.table.n_features,
-            weight=weights.to_float(self._sum_by_node(weights.values)),
+            weight=np.diff(self._stretch)[:, 0].astype(np.float64)
+            if weights is None
+            else weights.to_float(self._sum_by_node(weights.values)),
             costs=base.to_float(self._sum_by_node(base.values))[:, None]
             + regrets.to_float(np.array(self.totals)),
             growth=np.array(self._growth),
@@ -116,8 +123,8 @@ class Sapling:
         return _core.sum_regrets(self.costs.regrets.values, rows, self.n_threads)
 
     def _sum_by_node(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sum of an n x 1 column over the rows of each node."""
-        upto = np.concatenate([[0], np.cumsum(values[self._rows, 0])])
+        """Sum of a column over the rows of each node."""
+        upto = np.concatenate([[0], np.cumsum(values[self._rows])])
         begin, end = np.array(self._stretch).T
         return np.asarray(upto[end] - upto[begin])
 

@@ -21,7 +21,9 @@ NUMBER_TYPES: tuple[type[np.generic], ...] = (
 
 
 def dense_points(X: NDArray[Any]) -> _core.Points:
-    """Wrap X without copying it, unless its layout in memory is one no kernel can step through."""
+    """Wrap X without copying it, unless no kernel reads its number type or layout as they are."""
+    if X.dtype.newbyteorder("=").type not in NUMBER_TYPES:
+        X = X.astype(np.float64)
     walkable = (
         X.dtype.isnative
         and X.flags.aligned

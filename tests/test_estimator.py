@@ -1,0 +1,1294 @@
+"""ExKMC as an estimator: scikit-learn's contract, and the meaning of every attribute."""
+
+import itertools
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from data import kmeans
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.cluster import BisectingKMeans, KMeans, MeanShift, MiniBatchKMeans
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_iris, load_wine
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
+
+from treemeans import ExKMC, ThresholdTree
+from treemeans.threads import n_threads
+
+IRIS = load_iris().data
+WINE = load_wine().data
+PATH_FIELDS = ("n_leaves", "surrogate_cost", "kmeans_cost", "ratio", "accuracy")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    """Small tables: on a busy machine a second thread of k-means only waits."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture
+def two_threads():
+    """As many as ``n_jobs`` asks for, up to two."""
+    with threadpool_limits(2):
+        yield
+
+
+# ---- plain numpy, to compare with ----------------------------------------------------------------
+
+
+def squared_distances(X, centers):
+    return ((X[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2)
+
+
+def cluster_means(X, labels, weights, fallback):
+    means = fallback.copy()
+    for cluster in range(len(means)):
+        rows = (labels == cluster) & (weights > 0)
+        if rows.any():
+            means[cluster] = np.average(X[rows], axis=0, weights=weights[rows])
+    return means
+
+
+def cost_to(X, labels, centers, weights):
+    return float(weights @ ((X - centers[labels]) ** 2).sum(axis=1))
+
+
+def leaf_of(tree, X):
+    """Leaf of each row, step by step."""
+    node = np.zeros(len(X), dtype=int)
+    for _ in range(tree.n_nodes):
+        inner = tree.feature[node] >= 0
+        if not inner.any():
+            return node
+        at = node[inner]
+        below = X[inner, tree.feature[at]] <= tree.threshold[at]
+        node[inner] = np.where(below, tree.left[at], tree.right[at])
+    raise AssertionError("the tree has a cycle")
+
+
+def same_partition(a, b):
+    """Whether two labellings part the rows in the same way, whatever the labels are called."""
+    pairs = len(np.unique(np.column_stack([a, b]), axis=0))
+    return pairs == len(np.unique(a)) == len(np.unique(b))
+
+
+def dense(X):
+    return (X.toarray() if sparse.issparse(X) else np.asarray(X)).astype(np.float64)
+
+
+# ---- fitted models, one of each kind -------------------------------------------------------------
+
+
+@dataclass
+class Case:
+    """A fitted model, and what it was fitted on."""
+
+    model: ExKMC
+    X: Any
+    weights: np.ndarray
+    n_base_leaves: int
+
+    @property
+    def table(self):
+        """X in plain numpy."""
+        return dense(self.X)
+
+    @property
+    def space(self):
+        """X in the space of the reference."""
+        reference = self.model.reference
+        return dense(reference[:-1].transform(self.X)) if is_pipeline(reference) else self.table
+
+
+def is_pipeline(reference):
+    return isinstance(reference, Pipeline)
+
+
+def fit_case(X, k, n_base_leaves=None, weights=None, **parameters):
+    parameters = {"reference": kmeans(X, k), "max_leaf_nodes": 3 * k} | parameters
+    model = ExKMC(k, **parameters).fit(X, sample_weight=weights)
+    return Case(
+        model=model,
+        X=X,
+        weights=np.ones(X.shape[0]) if weights is None else weights,
+        n_base_leaves=k if n_base_leaves is None else n_base_leaves,
+    )
+
+
+def a_tree():
+    """Some tree on Iris's columns with five leaves; not one that any search would find."""
+    return ThresholdTree(
+        feature=[1, 0, 0, 3, -1, -1, -1, -1, -1],
+        threshold=[3.0, 5.5, 6.0, 1.0, 0, 0, 0, 0, 0],
+        left=[1, 3, 4, 5, -1, -1, -1, -1, -1],
+        right=[2, 7, 8, 6, -1, -1, -1, -1, -1],
+        label=[0] * 9,
+        n_features=4,
+    )
+
+
+def random_weights(n, seed=0):
+    """From 0 to 3, a quarter of them zero."""
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(n) < 0.25, 0.0, 3.0 * rng.random(n))
+
+
+def word_counts(n=300, d=40, seed=0):
+    rng = np.random.default_rng(seed)
+    rate = rng.gamma(0.2, 1.0, size=(4, d))
+    return sparse.csr_matrix(rng.poisson(rate[rng.integers(4, size=n)]).astype(np.float64))
+
+
+def scaled_pca():
+    return make_pipeline(StandardScaler(), PCA(2), KMeans(3, n_init=3, random_state=0))
+
+
+CASES = {
+    "imm": lambda: fit_case(IRIS, 3),
+    "none": lambda: fit_case(IRIS, 3, base_tree="none", n_base_leaves=1),
+    "given tree": lambda: fit_case(IRIS, 3, base_tree=a_tree(), n_base_leaves=5),
+    "own k-means": lambda: fit_case(IRIS, 3, reference=None, random_state=0),
+    "weights": lambda: fit_case(WINE, 5, weights=random_weights(178)),
+    "far from the origin": lambda: fit_case(IRIS + 1e4, 3),
+    "float32": lambda: fit_case(WINE.astype(np.float32), 4),
+    "integers": lambda: fit_case((IRIS * 10).astype(np.int16), 4),
+    "sparse": lambda: fit_case(word_counts(), 4),
+    "sparse by column": lambda: fit_case(
+        word_counts().tocsc(), 4, base_tree="none", n_base_leaves=1
+    ),
+    "pipeline": lambda: fit_case(WINE, 3, reference=scaled_pca().fit(WINE)),
+    "pipeline with weights": lambda: fit_case(
+        WINE, 3, reference=scaled_pca().fit(WINE), weights=random_weights(178)
+    ),
+    "sparse pipeline": lambda: fit_case(
+        word_counts(),
+        4,
+        reference=make_pipeline(
+            TfidfTransformer(), TruncatedSVD(5, random_state=0), KMeans(4, n_init=3, random_state=0)
+        ).fit(word_counts()),
+    ),
+    "one cluster": lambda: fit_case(IRIS, 1),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request):
+    with threadpool_limits(1):
+        return CASES[request.param]()
+
+
+# ---- scikit-learn's own checks -------------------------------------------------------------------
+
+
+# Some checks have fewer distinct rows than clusters, which works, with a warning.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([ExKMC(), ExKMC(3, base_tree="none")])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def test_parameters_and_their_defaults():
+    assert ExKMC().get_params() == {
+        "n_clusters": 8,
+        "max_leaf_nodes": None,
+        "base_tree": "imm",
+        "reference": None,
+        "n_jobs": None,
+        "random_state": None,
+        "verbose": 0,
+    }
+    with pytest.raises(TypeError, match="positional"):
+        ExKMC(8, 16)
+
+
+# ---- every attribute -----------------------------------------------------------------------------
+
+
+def test_shapes_and_types(case):
+    model, (n, d), k = case.model, case.X.shape, case.model.n_clusters
+    dimension = case.space.shape[1]
+    expected = {
+        "labels_": ((n,), np.int32),
+        "reference_labels_": ((n,), np.int32),
+        "cluster_centers_": ((k, dimension), np.float64),
+        "reference_centers_": ((k, dimension), np.float64),
+        "cluster_profiles_": ((k, d), np.float64),
+        "feature_importances_": ((d,), np.float64),
+    }
+    for name, (shape, dtype) in expected.items():
+        value = getattr(model, name)
+        assert (value.shape, value.dtype) == (shape, dtype), name
+    for name in ("inertia_", "surrogate_inertia_", "reference_inertia_"):
+        assert type(getattr(model, name)) is float, name
+    for name in ("n_leaves_", "n_features_in_"):
+        assert type(getattr(model, name)) is int, name
+    assert isinstance(model.tree_, ThresholdTree)
+    assert model.n_features_in_ == d
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_tree(case):
+    model, tree = case.model, case.model.tree_
+    assert tree.n_leaves == model.n_leaves_ <= model.max_leaf_nodes
+    assert (tree.n_features, tree.n_clusters) == (case.X.shape[1], model.n_clusters)
+    leaf = leaf_of(tree, case.table)
+    assert model.apply(case.X).tolist() == leaf.tolist()
+    assert model.labels_.tolist() == tree.label[leaf].tolist()
+    assert model.predict(case.X).tolist() == model.labels_.tolist()
+    assert model.labels_.min() >= 0
+    assert model.labels_.max() < model.n_clusters
+
+
+def test_weight_and_costs_of_every_node(case):
+    model, tree = case.model, case.model.tree_
+    passed = model.decision_path(case.X).toarray().astype(float) * case.weights[:, None]
+    np.testing.assert_allclose(tree.weight, passed.sum(axis=0), rtol=1e-12)
+    costs = passed.T @ squared_distances(case.space, model.reference_centers_)
+    np.testing.assert_allclose(tree.costs, costs, rtol=1e-9, atol=1e-9 * costs.max())
+
+
+def test_thresholds_lie_between_values(case):
+    """Mid-gap between two values that occur, in the node itself if it is not of the base tree."""
+    tree = case.model.tree_
+    passed = case.model.decision_path(case.X).toarray().astype(bool) & (case.weights > 0)[:, None]
+    for node in np.flatnonzero(tree.growth > case.n_base_leaves):
+        values = case.table[passed[:, node], tree.feature[node]]
+        threshold = tree.threshold[node]
+        low, high = values[values <= threshold].max(), values[values > threshold].min()
+        assert threshold == low / 2 + high / 2
+
+
+def test_reference(case):
+    model = case.model
+    distances = squared_distances(case.space, model.reference_centers_)
+    if model.reference is not None:
+        clusterer = model.reference[-1] if is_pipeline(model.reference) else model.reference
+        np.testing.assert_array_equal(model.reference_centers_, clusterer.cluster_centers_)
+    assert model.reference_labels_.tolist() == distances.argmin(axis=1).tolist()
+    reference_cost = case.weights @ distances.min(axis=1)
+    np.testing.assert_allclose(model.reference_inertia_, reference_cost, rtol=1e-9)
+
+
+def test_centers_are_the_means_of_the_trees_clusters(case):
+    model = case.model
+    means = cluster_means(case.space, model.labels_, case.weights, model.reference_centers_)
+    np.testing.assert_allclose(model.cluster_centers_, means, rtol=1e-9, atol=1e-9)
+
+
+def test_profiles_are_the_means_in_the_columns_of_x(case):
+    model = case.model
+    nothing = np.full(model.cluster_profiles_.shape, np.nan)
+    means = cluster_means(case.table, model.labels_, case.weights, nothing)
+    np.testing.assert_allclose(model.cluster_profiles_, means, rtol=1e-9, atol=1e-9)
+
+
+def test_inertia(case):
+    model, space, weights = case.model, case.space, case.weights
+    means = cluster_means(space, model.labels_, weights, model.reference_centers_)
+    inertia = cost_to(space, model.labels_, means, weights)
+    surrogate = cost_to(space, model.labels_, model.reference_centers_, weights)
+    np.testing.assert_allclose(model.inertia_, inertia, rtol=1e-9)
+    np.testing.assert_allclose(model.surrogate_inertia_, surrogate, rtol=1e-9)
+    np.testing.assert_allclose(model.tree_.surrogate_cost, surrogate, rtol=1e-9)
+    assert model.inertia_ <= model.surrogate_inertia_ * (1 + 1e-12)
+
+
+def test_every_row_of_the_path(case):
+    model, space, weights = case.model, case.space, case.weights
+    path = model.path_
+    assert path.dtype.names == PATH_FIELDS
+    assert path["n_leaves"].tolist() == list(range(case.n_base_leaves, model.n_leaves_ + 1))
+    for row in path:
+        labels = model.tree_.with_leaves(int(row["n_leaves"])).predict(case.X)
+        means = cluster_means(space, labels, weights, model.reference_centers_)
+        cost = cost_to(space, labels, means, weights)
+        surrogate = cost_to(space, labels, model.reference_centers_, weights)
+        right = weights[labels == model.reference_labels_].sum() / weights.sum()
+        np.testing.assert_allclose(row["surrogate_cost"], surrogate, rtol=1e-9)
+        np.testing.assert_allclose(row["kmeans_cost"], cost, rtol=1e-9)
+        np.testing.assert_allclose(row["ratio"], cost / model.reference_inertia_, rtol=1e-9)
+        np.testing.assert_allclose(row["accuracy"], right, rtol=1e-9)
+
+
+def test_the_path_ends_at_the_model(case):
+    model, last = case.model, case.model.path_[-1]
+    assert last["surrogate_cost"] == model.surrogate_inertia_
+    assert last["kmeans_cost"] == model.inertia_
+    assert last["ratio"] == model.inertia_ / model.reference_inertia_
+
+
+def test_feature_importances(case):
+    """The surrogate cost each feature's cuts save, every node with its best center."""
+    model, tree = case.model, case.model.tree_
+    passed = model.decision_path(case.X).toarray() * case.weights[:, None]
+    best = (passed.T @ squared_distances(case.space, model.reference_centers_)).min(axis=1)
+    saved = np.zeros(case.X.shape[1])
+    for node in np.flatnonzero(tree.feature >= 0):
+        gain = best[node] - best[tree.left[node]] - best[tree.right[node]]
+        saved[tree.feature[node]] += gain
+    expected = saved / saved.sum() if saved.any() else saved
+    np.testing.assert_allclose(model.feature_importances_, expected, rtol=1e-7, atol=1e-9)
+
+
+# ---- what it does with rows ----------------------------------------------------------------------
+
+
+def test_decision_path(case):
+    model, tree = case.model, case.model.tree_
+    path = model.decision_path(case.X)
+    assert path.shape == (case.X.shape[0], tree.n_nodes)
+    passed = path.toarray()
+    assert set(np.unique(passed)) <= {0, 1}
+    leaf = model.apply(case.X)
+    assert (passed.sum(axis=1) == tree.depth[leaf] + 1).all()
+    assert (passed[np.arange(len(leaf)), leaf] == 1).all()
+    children = np.concatenate([tree.left, tree.right])
+    parent = np.concatenate([np.arange(tree.n_nodes)] * 2)[children >= 0]
+    assert (passed[:, children[children >= 0]] <= passed[:, parent]).all()
+
+
+def test_transform(case):
+    distances = case.model.transform(case.X)
+    expected = np.sqrt(squared_distances(case.space, case.model.cluster_centers_))
+    assert distances.dtype == np.float64
+    np.testing.assert_allclose(distances, expected, rtol=1e-7, atol=1e-6)
+
+
+def test_score(case):
+    model = case.model
+    np.testing.assert_allclose(
+        model.score(case.X, sample_weight=case.weights), -model.inertia_, rtol=1e-9
+    )
+    half = slice(0, case.X.shape[0] // 2)
+    rows = case.X.tocsr()[half] if sparse.issparse(case.X) else case.X[half]
+    labels = model.predict(rows)
+    cost = cost_to(case.space[half], labels, model.cluster_centers_, np.ones(len(labels)))
+    np.testing.assert_allclose(model.score(rows), -cost, rtol=1e-9)
+
+
+def test_fit_predict_and_fit_transform(case):
+    model = clone(case.model)
+    if case.model.reference is not None:
+        model.set_params(reference=case.model.reference)  # clone() makes it an unfitted one
+    weights = case.weights
+    labels = model.fit_predict(case.X, sample_weight=weights)
+    assert labels.tolist() == case.model.labels_.tolist()
+    distances = model.fit_transform(case.X, sample_weight=weights)
+    np.testing.assert_allclose(distances, case.model.transform(case.X), rtol=1e-9)
+
+
+def test_predict_takes_dense_and_sparse(case):
+    table = case.table
+    for X in (table, sparse.csr_matrix(table), sparse.csc_matrix(table), sparse.csr_array(table)):
+        assert case.model.predict(X).tolist() == case.model.labels_.tolist()
+
+
+def test_new_rows():
+    model = fit_case(IRIS[::2], 3).model
+    rows = IRIS[1::2]
+    assert model.predict(rows).tolist() == model.tree_.label[leaf_of(model.tree_, rows)].tolist()
+    assert model.predict(rows[:1]).shape == (1,)
+
+
+# ---- with_leaves ---------------------------------------------------------------------------------
+
+BASES = {
+    "imm": "imm",
+    "none": "none",
+    "tree": a_tree(),
+    "decision tree": DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(
+        IRIS, load_iris().target
+    ),
+}
+FLOATS = (
+    "inertia_",
+    "surrogate_inertia_",
+    "reference_inertia_",
+    "feature_importances_",
+    "cluster_centers_",
+    "cluster_profiles_",
+    "reference_centers_",
+)
+
+
+def assert_same_model(model, other):
+    assert model.tree_ == other.tree_  # bit for bit
+    assert model.n_leaves_ == other.n_leaves_
+    assert model.labels_.tolist() == other.labels_.tolist()
+    assert model.reference_labels_.tolist() == other.reference_labels_.tolist()
+    for name in FLOATS:
+        np.testing.assert_allclose(
+            getattr(model, name), getattr(other, name), rtol=1e-10, atol=1e-12, err_msg=name
+        )
+    for name in PATH_FIELDS:
+        np.testing.assert_allclose(
+            model.path_[name], other.path_[name], rtol=1e-10, err_msg=f"path_[{name}]"
+        )
+
+
+@pytest.mark.parametrize("base_tree", BASES.values(), ids=BASES)
+@pytest.mark.parametrize("weights", [None, random_weights(150)], ids=["plain", "weighted"])
+def test_with_leaves_is_fitting_with_that_number(base_tree, weights):
+    parameters = {"reference": kmeans(IRIS, 3), "base_tree": base_tree}
+    large = ExKMC(3, max_leaf_nodes=14, **parameters).fit(IRIS, sample_weight=weights)
+    smallest = max(3, large.path_["n_leaves"][0])
+    assert smallest < large.n_leaves_
+    for n_leaves in range(smallest, large.n_leaves_ + 1):
+        fitted = ExKMC(3, max_leaf_nodes=n_leaves, **parameters).fit(IRIS, sample_weight=weights)
+        small = large.with_leaves(n_leaves)
+        assert_same_model(small, fitted)
+        assert small.max_leaf_nodes == n_leaves
+        assert small.predict(IRIS).tolist() == fitted.predict(IRIS).tolist()
+        np.testing.assert_allclose(small.score(IRIS), fitted.score(IRIS), rtol=1e-10)
+        np.testing.assert_allclose(small.transform(IRIS), fitted.transform(IRIS), rtol=1e-10)
+
+
+def test_with_leaves_of_a_pipeline():
+    reference = scaled_pca().fit(WINE)
+    large = ExKMC(3, max_leaf_nodes=9, reference=reference).fit(WINE)
+    for n_leaves in (3, 5, 9):
+        fitted = ExKMC(3, max_leaf_nodes=n_leaves, reference=reference).fit(WINE)
+        assert_same_model(large.with_leaves(n_leaves), fitted)
+
+
+def test_with_leaves_below_the_number_of_clusters():
+    model = ExKMC(3, base_tree="none", reference=kmeans(IRIS, 3)).fit(IRIS)
+    one = model.with_leaves(1)
+    assert one.n_leaves_ == 1
+    assert len(set(one.predict(IRIS))) == 1
+    # The clusters without rows keep their reference centers.
+    empty = [c for c in range(3) if c != one.labels_[0]]
+    np.testing.assert_array_equal(one.cluster_centers_[empty], one.reference_centers_[empty])
+    assert np.isnan(one.cluster_profiles_[empty]).all()
+
+
+def test_with_leaves_leaves_the_model_alone_and_leads_back():
+    model = fit_case(IRIS, 3).model
+    before = pickle.dumps(model)
+    small = model.with_leaves(4)
+    assert pickle.dumps(model) == before
+    assert small is not model
+    assert_same_model(small.with_leaves(9), model)
+
+
+# ---- max_leaf_nodes and purity -------------------------------------------------------------------
+
+
+def test_two_leaves_a_cluster_by_default():
+    assert ExKMC(3, reference=kmeans(IRIS, 3)).fit(IRIS).n_leaves_ == 6
+    base_tree = ExKMC(3, max_leaf_nodes=9, reference=kmeans(IRIS, 3)).fit(IRIS).tree_
+    assert ExKMC(3, reference=kmeans(IRIS, 3), base_tree=base_tree).fit(IRIS).n_leaves_ == 9
+
+
+def test_growth_stops_when_every_leaf_is_pure():
+    model = ExKMC(3, max_leaf_nodes=150, reference=kmeans(IRIS, 3)).fit(IRIS)
+    assert 3 < model.n_leaves_ < 150
+    assert model.labels_.tolist() == model.reference_labels_.tolist()
+    assert model.with_leaves(model.n_leaves_ - 1).path_["accuracy"][-1] < 1.0
+
+
+def test_one_cluster_needs_one_leaf():
+    model = ExKMC(1).fit(IRIS)
+    assert model.n_leaves_ == 1
+    assert model.feature_importances_.tolist() == [0.0] * 4
+    np.testing.assert_allclose(model.cluster_centers_, [IRIS.mean(axis=0)])
+
+
+# ---- references ----------------------------------------------------------------------------------
+
+
+def test_the_default_reference_is_the_papers_kmeans():
+    model = ExKMC(3, random_state=7).fit(IRIS)
+    expected = KMeans(3, n_init=10, max_iter=300, random_state=7).fit(IRIS)
+    np.testing.assert_allclose(model.reference_inertia_, expected.inertia_)
+    assert_same_centers(model.reference_centers_, expected.cluster_centers_)
+
+
+def assert_same_centers(centers, others):
+    """The same centers, in whatever order."""
+    np.testing.assert_allclose(np.sort(centers, axis=0), np.sort(others, axis=0), rtol=1e-9)
+
+
+CLUSTERERS = {
+    "KMeans": KMeans(4, n_init=2, random_state=3),
+    "MiniBatchKMeans": MiniBatchKMeans(4, n_init=2, random_state=3, batch_size=50),
+    "BisectingKMeans": BisectingKMeans(4, random_state=3),
+    "MeanShift": MeanShift(bandwidth=1.5),
+}
+
+
+@pytest.mark.parametrize("fitted", [True, False], ids=["fitted", "unfitted"])
+@pytest.mark.parametrize("name", CLUSTERERS)
+def test_a_clusterer_as_reference(name, fitted):
+    own = clone(CLUSTERERS[name]).fit(IRIS)
+    reference = own if fitted else clone(CLUSTERERS[name])
+    model = ExKMC(None, reference=reference).fit(IRIS)
+    np.testing.assert_array_equal(model.reference_centers_, own.cluster_centers_)
+    nearest = squared_distances(IRIS, own.cluster_centers_).argmin(axis=1)
+    assert model.reference_labels_.tolist() == nearest.tolist()
+    assert model.reference is reference
+    assert hasattr(reference, "cluster_centers_") is fitted  # it was cloned, or left alone
+
+
+def test_a_fitted_reference_is_used_as_it_is():
+    reference = kmeans(IRIS[:100], 3)
+    before = pickle.dumps(reference)
+    model = ExKMC(3, reference=reference).fit(IRIS)
+    np.testing.assert_array_equal(model.reference_centers_, kmeans(IRIS[:100], 3).cluster_centers_)
+    assert pickle.dumps(reference) == before
+
+
+def test_random_state_seeds_a_reference_that_has_no_seed():
+    unseeded = KMeans(5, n_init=1, init="random")
+    model = ExKMC(5, reference=unseeded, random_state=11).fit(WINE)
+    expected = clone(unseeded).set_params(random_state=11).fit(WINE)
+    np.testing.assert_array_equal(model.reference_centers_, expected.cluster_centers_)
+    assert unseeded.random_state is None
+
+    seeded = KMeans(5, n_init=1, init="random", random_state=4)
+    model = ExKMC(5, reference=seeded, random_state=11).fit(WINE)
+    expected = clone(seeded).fit(WINE)
+    np.testing.assert_array_equal(model.reference_centers_, expected.cluster_centers_)
+
+
+def test_random_state_seeds_every_step_of_a_pipeline():
+    pipeline = make_pipeline(
+        StandardScaler(), PCA(3, svd_solver="randomized"), KMeans(4, n_init=1, init="random")
+    )
+    first = ExKMC(4, reference=pipeline, random_state=5).fit(WINE)
+    again = ExKMC(4, reference=pipeline, random_state=5).fit(WINE)
+    assert_same_model(first, again)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist, np.float32], ids=["a", "l", "f"])
+def test_an_array_of_centers(form):
+    centers = kmeans(IRIS, 3).cluster_centers_
+    given = form(centers)
+    model = ExKMC(3, reference=given).fit(IRIS)
+    np.testing.assert_allclose(model.reference_centers_, centers, rtol=1e-6)
+    kept = model.reference_centers_.copy()
+    if isinstance(given, np.ndarray):
+        given[...] = 0.0
+    np.testing.assert_array_equal(model.reference_centers_, kept)
+
+
+@pytest.mark.parametrize(
+    ("reference", "k"),
+    [
+        (KMeans(4, n_init=1, random_state=0), 4),
+        (kmeans(IRIS, 5), 5),
+        (IRIS[[0, 60, 130]], 3),
+        (make_pipeline(StandardScaler(), KMeans(3, n_init=1, random_state=0)), 3),
+        (FrozenEstimator(kmeans(IRIS, 3)), 3),
+    ],
+    ids=["unfitted", "fitted", "centers", "pipeline", "frozen"],
+)
+def test_the_number_of_clusters_of_the_reference(reference, k):
+    model = ExKMC(None, reference=reference).fit(IRIS)
+    assert model.cluster_centers_.shape[0] == k
+    assert model.n_leaves_ == 2 * k
+    assert model.n_clusters is None
+
+
+def test_a_frozen_reference_survives_clone():
+    centers = kmeans(WINE[::2], 3)
+    model = clone(ExKMC(3, reference=FrozenEstimator(centers))).fit(WINE)
+    np.testing.assert_array_equal(model.reference_centers_, centers.cluster_centers_)
+
+
+# ---- pipelines as references ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fitted", [True, False], ids=["fitted", "unfitted"])
+def test_costs_in_the_pipelines_space_and_cuts_in_raw_units(fitted):
+    own = scaled_pca().fit(WINE)
+    model = ExKMC(3, reference=own if fitted else scaled_pca()).fit(WINE)
+    space = own[:-1].transform(WINE)
+    labels = model.labels_
+    assert model.reference_centers_.shape == model.cluster_centers_.shape == (3, 2)
+    ones = np.ones(len(WINE))
+    means = cluster_means(space, labels, ones, model.reference_centers_)
+    np.testing.assert_allclose(model.cluster_centers_, means, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.inertia_, cost_to(space, labels, means, ones))
+    np.testing.assert_allclose(model.reference_inertia_, own[-1].inertia_)
+    raw = np.array([WINE[labels == c].mean(axis=0) for c in range(3)])
+    np.testing.assert_allclose(model.cluster_profiles_, raw)
+    tree = model.tree_
+    for node in np.flatnonzero(tree.feature >= 0):
+        column = WINE[:, tree.feature[node]]
+        assert column.min() < tree.threshold[node] < column.max()
+    assert model.path_["ratio"][-1] < 1.5
+
+
+def test_a_pipeline_is_worth_having():
+    """Wine's columns differ a thousandfold in scale: unscaled, only the widest one is cut."""
+    plain = ExKMC(3, random_state=0).fit(WINE)
+    scaled = ExKMC(3, reference=scaled_pca()).fit(WINE)
+    assert np.count_nonzero(plain.feature_importances_) < np.count_nonzero(
+        scaled.feature_importances_
+    )
+
+
+def test_scaling_moves_nothing_but_the_units():
+    """A power of two scales exactly, so the same tree comes out, its thresholds in raw units."""
+    doubled = make_pipeline(
+        FunctionTransformer(lambda X: 2.0 * X), KMeans(3, n_init=3, random_state=0)
+    ).fit(IRIS)
+    model = ExKMC(3, reference=doubled).fit(IRIS)
+    plain = ExKMC(3, reference=doubled[-1].cluster_centers_ / 2.0).fit(IRIS)
+    assert model.labels_.tolist() == plain.labels_.tolist()
+    np.testing.assert_array_equal(model.tree_.threshold, plain.tree_.threshold)
+    np.testing.assert_allclose(model.inertia_, 4.0 * plain.inertia_)
+    np.testing.assert_allclose(model.transform(IRIS), 2.0 * plain.transform(IRIS), rtol=1e-9)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("fitted", [True, False], ids=["fitted", "unfitted"])
+def test_columns_chosen_by_name(library, fitted):
+    frame = pytest.importorskip(library).DataFrame(
+        {name: IRIS[:, i] for i, name in enumerate(["sl", "sw", "pl", "pw"])}
+    )
+    reference = make_pipeline(
+        ColumnTransformer([("s", StandardScaler(), ["pl", "pw"]), ("m", MinMaxScaler(), ["sw"])]),
+        KMeans(3, n_init=3, random_state=0),
+    )
+    own = clone(reference).fit(frame)
+    model = ExKMC(3, reference=own if fitted else reference).fit(frame)
+    assert model.feature_names_in_.tolist() == ["sl", "sw", "pl", "pw"]
+    assert model.reference_centers_.shape == (3, 3)
+    assert model.cluster_profiles_.shape == (3, 4)
+    space = own[:-1].transform(frame)
+    np.testing.assert_allclose(model.reference_inertia_, own[-1].inertia_)
+    expected = np.sqrt(squared_distances(np.asarray(space), model.cluster_centers_))
+    np.testing.assert_allclose(model.transform(frame), expected, rtol=1e-9, atol=1e-9)
+    assert model.predict(frame).tolist() == model.labels_.tolist()
+    np.testing.assert_allclose(model.score(frame), -model.inertia_)
+
+
+def test_a_pipeline_of_one_step_is_its_clusterer():
+    reference = make_pipeline(KMeans(3, n_init=3, random_state=0)).fit(IRIS)
+    model = ExKMC(3, reference=reference).fit(IRIS)
+    assert_same_model(model, ExKMC(3, reference=reference[-1]).fit(IRIS))
+
+
+# ---- base trees ----------------------------------------------------------------------------------
+
+
+def test_a_threshold_tree_as_base():
+    base_tree = a_tree()
+    model = ExKMC(3, reference=kmeans(IRIS, 3), base_tree=base_tree, max_leaf_nodes=8).fit(IRIS)
+    assert model.n_leaves_ == 8
+    assert model.path_["n_leaves"][0] == 5
+    base = model.with_leaves(5)
+    assert same_partition(base.apply(IRIS), base_tree.apply(IRIS))
+    assert base.labels_.tolist() == best_labels(base, IRIS).tolist()
+    assert base_tree == a_tree()
+
+
+def best_labels(model, X):
+    """Each leaf's center of least surrogate cost, for each row."""
+    leaf = model.apply(X)
+    costs = squared_distances(X, model.reference_centers_)
+    labels = np.empty(len(X), dtype=int)
+    for node in np.unique(leaf):
+        labels[leaf == node] = costs[leaf == node].sum(axis=0).argmin()
+    return labels
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_a_decision_tree_as_base(kind):
+    decision_tree = kind(max_leaf_nodes=5, random_state=0).fit(IRIS, load_iris().target)
+    model = ExKMC(3, reference=kmeans(IRIS, 3), base_tree=decision_tree).fit(IRIS)
+    base = model.with_leaves(5)
+    assert model.n_leaves_ == 6
+    assert same_partition(base.apply(IRIS), decision_tree.apply(IRIS))
+    assert base.labels_.tolist() == best_labels(base, IRIS).tolist()
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("scale", [2.0**10, -(2.0**10), 2.0**18, 2.0**100], ids=str)
+def test_a_decision_tree_of_values_that_float32_rounds(seed, scale):
+    """scikit-learn's trees see float32; our cuts must part the float64 rows just as they do."""
+    rng = np.random.default_rng(seed)
+    # Values a few float32 steps apart, and halves, quarters ... of a step between them.
+    X = scale * (1.0 + rng.integers(0, 2**6, size=(400, 2)) * 2.0**-26)
+    decision_tree = DecisionTreeClassifier(random_state=0).fit(X, rng.integers(3, size=400))
+    theirs, tree = decision_tree.apply(X), decision_tree.tree_
+    inner = tree.children_left >= 0
+    assert any(  # the naive reading of the thresholds would part the rows otherwise
+        np.any((X[:, f] <= t) != (X[:, f].astype(np.float32) <= t))
+        for f, t in zip(tree.feature[inner], tree.threshold[inner], strict=True)
+    )
+    model = ExKMC(None, reference=X[:3], base_tree=decision_tree, max_leaf_nodes=500)
+    base = model.fit(X).with_leaves(decision_tree.get_n_leaves())
+    assert same_partition(base.apply(X), theirs)
+
+
+def test_a_decision_tree_of_one_leaf():
+    stump = DecisionTreeClassifier(max_depth=1).fit(IRIS, np.zeros(150))
+    model = ExKMC(3, reference=kmeans(IRIS, 3), base_tree=stump).fit(IRIS)
+    assert_same_model(model, ExKMC(3, reference=kmeans(IRIS, 3), base_tree="none").fit(IRIS))
+
+
+# ---- in scikit-learn's company -------------------------------------------------------------------
+
+
+def test_in_a_pipeline():
+    pipeline = make_pipeline(StandardScaler(), ExKMC(3, random_state=0)).fit(WINE)
+    scaled = StandardScaler().fit_transform(WINE)
+    alone = ExKMC(3, random_state=0).fit(scaled)
+    assert pipeline.predict(WINE).tolist() == alone.labels_.tolist()
+    np.testing.assert_allclose(pipeline.transform(WINE), alone.transform(scaled))
+    assert pipeline.get_feature_names_out().tolist() == ["exkmc0", "exkmc1", "exkmc2"]
+
+
+def test_grid_search_over_the_number_of_leaves():
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(
+        ExKMC(3, random_state=0), {"max_leaf_nodes": [3, 6, 12]}, cv=folds, error_score="raise"
+    ).fit(IRIS)
+    for row, n_leaves in enumerate([3, 6, 12]):
+        scores = [
+            ExKMC(3, max_leaf_nodes=n_leaves, random_state=0).fit(IRIS[train]).score(IRIS[test])
+            for train, test in folds.split(IRIS)
+        ]
+        np.testing.assert_allclose(search.cv_results_["mean_test_score"][row], np.mean(scores))
+    assert search.best_estimator_.n_leaves_ <= search.best_params_["max_leaf_nodes"]
+    assert search.predict(IRIS).shape == (150,)
+
+
+def test_parameters_of_the_reference_can_be_searched():
+    model = ExKMC(None, reference=KMeans(3, n_init=1, random_state=0))
+    search = GridSearchCV(model, {"reference__n_clusters": [2, 4]}, error_score="raise").fit(IRIS)
+    assert search.best_params_ == {"reference__n_clusters": 4}
+
+
+@pytest.mark.parametrize("base_tree", ["imm", a_tree()], ids=["imm", "tree"])
+def test_clone(base_tree):
+    model = ExKMC(3, base_tree=base_tree, reference=KMeans(3, n_init=1, random_state=0))
+    twin = clone(model.fit(IRIS))
+    assert not hasattr(twin, "tree_")
+    assert_same_model(twin.fit(IRIS), model)
+
+
+def test_pickle(case):
+    model = case.model
+    if is_pipeline(model.reference) and isinstance(model.reference[0], FunctionTransformer):
+        return
+    twin = pickle.loads(pickle.dumps(model))
+    assert_same_model(twin, model)
+    assert twin.predict(case.X).tolist() == model.labels_.tolist()
+    np.testing.assert_array_equal(twin.transform(case.X), model.transform(case.X))
+    assert_same_model(twin.with_leaves(case.n_base_leaves), model.with_leaves(case.n_base_leaves))
+
+
+def test_refit_forgets_the_fit_before():
+    pandas = pytest.importorskip("pandas")
+    model = ExKMC(3, random_state=0).fit(pandas.DataFrame(IRIS, columns=list("abcd")))
+    model.fit(WINE)
+    assert not hasattr(model, "feature_names_in_")
+    assert_same_model(model, ExKMC(3, random_state=0).fit(WINE))
+
+
+# ---- names and frames ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library):
+    names = ["sl", "sw", "pl", "pw"]
+    frame = pytest.importorskip(library).DataFrame({n: IRIS[:, i] for i, n in enumerate(names)})
+    model = ExKMC(3, random_state=0).fit(frame)
+    assert model.feature_names_in_.tolist() == names
+    assert_same_model(model, ExKMC(3, random_state=0).fit(IRIS))
+    assert model.predict(frame).tolist() == model.labels_.tolist()
+    assert model.apply(frame).tolist() == model.apply(frame[names]).tolist()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_of_mixed_numbers(library):
+    frame = pytest.importorskip(library).DataFrame(
+        {"whole": np.arange(30, dtype=np.int8), "real": np.linspace(0, 1, 30, dtype=np.float32)}
+    )
+    model = ExKMC(2, random_state=0).fit(frame)
+    assert model.predict(frame).tolist() == model.labels_.tolist()
+    assert len(set(model.labels_)) == 2
+
+
+def test_feature_names_out():
+    model = ExKMC(3, random_state=0).fit(IRIS)
+    assert model.get_feature_names_out().tolist() == ["exkmc0", "exkmc1", "exkmc2"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_set_output(library):
+    frames = pytest.importorskip(library)
+    model = ExKMC(3, random_state=0).fit(IRIS)
+    plain = model.transform(IRIS)
+    frame = model.set_output(transform=library).transform(IRIS)
+    assert isinstance(frame, frames.DataFrame)
+    assert list(frame.columns) == ["exkmc0", "exkmc1", "exkmc2"]
+    np.testing.assert_array_equal(frame.to_numpy(), plain)
+    assert isinstance(model.predict(IRIS), np.ndarray)
+
+
+# ---- sample weights ------------------------------------------------------------------------------
+
+WEIGHTED = {
+    "imm": {"reference": kmeans(WINE, 5)},
+    "none": {"reference": kmeans(WINE, 5), "base_tree": "none"},
+    "centers": {"reference": kmeans(WINE, 5).cluster_centers_},
+    "pipeline": {"reference": scaled_pca().fit(WINE)},
+    "decision tree": {
+        "reference": kmeans(WINE, 5),
+        "base_tree": DecisionTreeClassifier(max_leaf_nodes=6).fit(WINE, load_wine().target),
+    },
+}
+
+
+def fitted(X, parameters, weights=None):
+    return ExKMC(None, max_leaf_nodes=20, **parameters).fit(X, sample_weight=weights)
+
+
+def assert_same_but_for_rows(model, other):
+    """Rows differ in number, so labels are compared by prediction."""
+    for name in ("feature", "threshold", "left", "right", "label", "growth"):
+        np.testing.assert_array_equal(
+            getattr(model.tree_, name), getattr(other.tree_, name), err_msg=name
+        )
+    np.testing.assert_allclose(model.tree_.costs, other.tree_.costs, rtol=1e-10)
+    np.testing.assert_allclose(model.tree_.weight, other.tree_.weight, rtol=1e-10)
+    assert model.predict(WINE).tolist() == other.predict(WINE).tolist()
+    for name in FLOATS:
+        np.testing.assert_allclose(
+            getattr(model, name), getattr(other, name), rtol=1e-10, atol=1e-12, err_msg=name
+        )
+    for name in PATH_FIELDS:
+        np.testing.assert_allclose(model.path_[name], other.path_[name], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [(name, np.asarray) for name in WEIGHTED]
+    # StandardScaler cannot center a sparse matrix.
+    + [(name, sparse.csr_matrix) for name in WEIGHTED if name != "pipeline"],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_weight_is_a_number_of_rows(name, form, seed):
+    parameters = WEIGHTED[name]
+    weights = np.random.default_rng(seed).integers(0, 4, size=len(WINE))
+    weighted = fitted(form(WINE), parameters, weights)
+    repeated = fitted(form(np.repeat(WINE, weights, axis=0)), parameters)
+    assert_same_but_for_rows(weighted, repeated)
+    assert np.repeat(weighted.labels_, weights).tolist() == repeated.labels_.tolist()
+
+
+@pytest.mark.parametrize("parameters", WEIGHTED.values(), ids=WEIGHTED)
+def test_no_weight_is_no_row(parameters):
+    weights = random_weights(len(WINE), seed=1)
+    there = weights > 0
+    assert 0 < there.sum() < len(WINE)
+    # A row that is left out may be anywhere, also far outside.
+    rows = np.where(there[:, None], WINE, 1e4 * WINE)
+    zeros = fitted(rows, parameters, weights)
+    without = fitted(WINE[there], parameters, weights[there])
+    assert_same_but_for_rows(zeros, without)
+    assert zeros.labels_[there].tolist() == without.labels_.tolist()
+    assert zeros.labels_.tolist() == zeros.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("weight", [1.0, 2.0, 1e-6, 1e6])
+def test_the_unit_of_weight_does_not_matter(weight):
+    plain = fitted(WINE, WEIGHTED["imm"])
+    weighted = fitted(WINE, WEIGHTED["imm"], np.full(len(WINE), weight))
+    for name in ("feature", "threshold", "left", "right", "label"):
+        np.testing.assert_array_equal(getattr(weighted.tree_, name), getattr(plain.tree_, name))
+    np.testing.assert_allclose(weighted.inertia_, weight * plain.inertia_, rtol=1e-9)
+    np.testing.assert_allclose(weighted.path_["ratio"], plain.path_["ratio"], rtol=1e-9)
+
+
+def test_weights_reach_a_reference_that_is_fitted_here():
+    weights = random_weights(len(WINE), seed=2)
+    pipeline = make_pipeline(StandardScaler(), KMeans(3, n_init=3, random_state=0))
+    model = ExKMC(3, reference=pipeline).fit(WINE, sample_weight=weights)
+    expected = clone(pipeline).fit(WINE, kmeans__sample_weight=weights)
+    np.testing.assert_array_equal(model.reference_centers_, expected[-1].cluster_centers_)
+    model = ExKMC(3, random_state=0).fit(WINE, sample_weight=weights)
+    expected = KMeans(3, n_init=10, random_state=0).fit(WINE, sample_weight=weights)
+    assert_same_centers(model.reference_centers_, expected.cluster_centers_)
+
+
+# ---- threads -------------------------------------------------------------------------------------
+
+
+def large_table(n=30_000, d=12, k=8):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)) + 4 * rng.integers(3, size=(n, 1))
+    return X, X[:: n // k][:k].copy()
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("base_tree", ["imm", "none"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_the_same_tree_for_any_number_of_threads(base_tree, form):
+    X, centers = large_table(n=8_000)
+    X = form(np.where(np.abs(X) < 1, 0.0, X))
+    models = [
+        ExKMC(None, max_leaf_nodes=30, reference=centers, base_tree=base_tree, n_jobs=n_jobs).fit(X)
+        for n_jobs in (None, 1, 2, 3, -1)
+    ]
+    for model in models[1:]:
+        assert_same_model(model, models[0])
+        assert model.predict(X).tolist() == models[0].labels_.tolist()
+
+
+def test_n_jobs_follows_joblib_and_threadpoolctl():
+    available = min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    with threadpool_limits(available):
+        assert n_threads(None) == 1
+        assert n_threads(1) == 1
+        assert n_threads(2) == n_threads(-1) == available
+        assert n_threads(1000) == available
+        with joblib.parallel_config(backend="threading", n_jobs=2):
+            assert n_threads(None) == available
+    with threadpool_limits(1):
+        assert n_threads(2) == n_threads(-1) == 1
+        with joblib.parallel_config(backend="threading", n_jobs=2):
+            assert n_threads(None) == 1
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_in_a_joblib_context(backend):
+    X, centers = large_table(n=5_000)
+    alone = ExKMC(None, reference=centers).fit(X)
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        assert_same_model(ExKMC(None, reference=centers).fit(X), alone)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_fits_side_by_side():
+    X, centers = large_table(n=5_000)
+    alone = ExKMC(None, reference=centers).fit(X)
+    models = joblib.Parallel(n_jobs=2, backend="threading")(
+        joblib.delayed(ExKMC(None, reference=centers, n_jobs=2).fit)(X) for _ in range(6)
+    )
+    for model in models:
+        assert_same_model(model, alone)
+
+
+def run_script(script, *arguments, timeout=120):
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+FORK = """
+import os, signal, time
+import numpy as np
+from treemeans import ExKMC
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(20_000, 8))
+model = ExKMC(None, reference=X[:5], n_jobs=2)
+labels = model.fit(X).labels_          # the parent's threads are up
+child = os.fork()
+if child == 0:
+    same = np.array_equal(model.fit(X).labels_, labels) and np.array_equal(model.predict(X), labels)
+    os._exit(0 if same else 3)
+for _ in range(600):
+    done, status = os.waitpid(child, os.WNOHANG)
+    if done:
+        break
+    time.sleep(0.1)
+else:
+    os.kill(child, signal.SIGKILL)
+    raise SystemExit("the child hangs")
+assert np.array_equal(model.fit(X).labels_, labels)   # and the parent's still work
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_after_a_fork():
+    done = run_script(FORK)
+    assert done.returncode == 0, done.stderr
+
+
+# ---- Ctrl-C --------------------------------------------------------------------------------------
+
+LONG_FIT = """
+import sys
+import numpy as np
+from treemeans import ExKMC
+
+n, base_tree = 400_000, sys.argv[1]
+rng = np.random.default_rng(0)
+X = rng.normal(size=(n, 16))
+model = ExKMC(None, reference=X[:24], base_tree=base_tree, max_leaf_nodes=n)
+print("fitting", flush=True)
+try:
+    model.fit(X)
+except KeyboardInterrupt:
+    print("stopped", hasattr(model, "tree_"), flush=True)
+else:
+    print("finished", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals work otherwise on Windows")
+@pytest.mark.parametrize("wait", [0.05, 1.5], ids=["early", "late"])
+def test_ctrl_c_stops_a_long_fit(wait):
+    with subprocess.Popen(
+        [sys.executable, "-c", LONG_FIT, "none"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "fitting\n"
+            time.sleep(wait)
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert out == "stopped False\n"
+
+
+# ---- verbose -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """The progress bar comes at once."""
+    monkeypatch.setattr("treemeans.progress._PATIENCE", 0.0)
+
+
+def shown_on_a_terminal(monkeypatch, action):
+    """What ``action`` writes on stderr where that is a terminal."""
+    pty = pytest.importorskip("pty")
+    master, slave = pty.openpty()
+    try:
+        with os.fdopen(slave, "w") as screen, monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", screen)
+            action()
+            screen.write("|end|")
+            screen.flush()
+            text = ""
+            while not text.endswith("|end|"):
+                text += os.read(master, 4096).decode()
+    finally:
+        os.close(master)
+    return text.removesuffix("|end|")
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("base_tree", ["imm", "none"])
+def test_a_bar_on_a_terminal(monkeypatch, base_tree):
+    model = ExKMC(3, reference=kmeans(IRIS, 3), base_tree=base_tree, verbose=1)
+    shown = shown_on_a_terminal(monkeypatch, lambda: model.fit(IRIS))
+    assert shown.startswith("\rtreemeans: leaves [")
+    assert "/6" in shown
+    assert shown.endswith("\n")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_no_bar_unless_asked_for(monkeypatch):
+    model = ExKMC(3, reference=kmeans(IRIS, 3))
+    assert shown_on_a_terminal(monkeypatch, lambda: model.fit(IRIS)) == ""
+
+
+def test_no_bar_on_a_short_fit(monkeypatch):
+    monkeypatch.setattr("treemeans.progress._PATIENCE", 3600.0)
+    model = ExKMC(3, reference=kmeans(IRIS, 3), verbose=1)
+    assert shown_on_a_terminal(monkeypatch, lambda: model.fit(IRIS)) == ""
+
+
+@pytest.mark.usefixtures("impatient")
+def test_no_bar_where_stderr_is_no_terminal(capfd):
+    ExKMC(3, reference=kmeans(IRIS, 3), verbose=1).fit(IRIS)
+    assert tuple(capfd.readouterr()) == ("", "")
+
+
+def test_verbose_changes_nothing_else():
+    loud = ExKMC(3, reference=kmeans(IRIS, 3), verbose=1).fit(IRIS)
+    assert_same_model(loud, ExKMC(3, reference=kmeans(IRIS, 3)).fit(IRIS))
+
+
+# ---- arrays of every kind ------------------------------------------------------------------------
+
+
+def read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def unaligned(X):
+    raw = np.zeros(X.nbytes + 1, dtype=np.uint8)
+    out = raw[1:].view(X.dtype).reshape(X.shape)
+    out[...] = X
+    return out
+
+
+def odd_strides(X):
+    """A field of a packed record: the step between rows is no multiple of a number's size."""
+    record = np.zeros(len(X), dtype=[("flag", np.int8), ("x", X.dtype, X.shape[1])])
+    record["x"] = X
+    return record["x"]
+
+
+def sparse_read_only(X):
+    X = sparse.csr_matrix(X)
+    for part in (X.data, X.indices, X.indptr):
+        part.flags.writeable = False
+    return X
+
+
+def unsorted(X):
+    """CSR whose indices run backwards in every row, with every entry split in two."""
+    X = sparse.csr_matrix(X)
+    indices, halves = np.repeat(X.indices, 2), np.repeat(X.data, 2) / 2
+    ends = 2 * X.indptr
+    order = np.concatenate([np.arange(s, e)[::-1] for s, e in itertools.pairwise(ends)])
+    return sparse.csr_matrix((halves[order], indices[order], ends), shape=X.shape)
+
+
+def wide_indices(X):
+    X = sparse.csr_matrix(X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+ARRAYS = {
+    "C order": np.ascontiguousarray,
+    "F order": np.asfortranarray,
+    "read-only": read_only,
+    "every other row": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "every other column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "transposed": lambda X: X.T.copy().T,
+    "big-endian": lambda X: X.astype(">f8"),
+    "unaligned": unaligned,
+    "odd strides": odd_strides,
+    "longdouble": lambda X: X.astype(np.longdouble),
+    "objects": lambda X: X.astype(object),
+    "list": lambda X: X.tolist(),
+    "csr": sparse.csr_matrix,
+    "csc": sparse.csc_matrix,
+    "coo": sparse.coo_matrix,
+    "csr array": sparse.csr_array,
+    "read-only csr": sparse_read_only,
+    "csr, unsorted, with duplicates": unsorted,
+    "csr with 64-bit indices": wide_indices,
+}
+
+
+@pytest.mark.parametrize("form", ARRAYS.values(), ids=ARRAYS)
+@pytest.mark.parametrize("base_tree", ["imm", "none"])
+def test_arrays_of_every_kind(form, base_tree):
+    parameters = {"reference": kmeans(IRIS, 3), "base_tree": base_tree, "max_leaf_nodes": 9}
+    X = form(IRIS)
+    model = ExKMC(3, **parameters).fit(X)
+    plain = ExKMC(3, **parameters).fit(IRIS)
+    for name in ("feature", "threshold", "left", "right", "label"):
+        np.testing.assert_array_equal(getattr(model.tree_, name), getattr(plain.tree_, name))
+    assert model.labels_.tolist() == plain.labels_.tolist()
+    assert model.predict(X).tolist() == plain.labels_.tolist()
+    np.testing.assert_allclose(model.transform(X), plain.transform(IRIS), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(model.path_["ratio"], plain.path_["ratio"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"],
+)
+def test_numbers_of_every_type(dtype):
+    X = (IRIS > [5.8, 3.0, 3.8, 1.2] if dtype == "?" else IRIS * 10).astype(dtype)
+    model = ExKMC(3, reference=np.unique(X, axis=0)[:3].astype(np.float64) + 0.1, max_leaf_nodes=9)
+    plain = clone(model).fit(X.astype(np.float64))
+    assert_same_model(model.fit(X), plain)
+    assert model.predict(X).tolist() == plain.labels_.tolist()
+
+
+@pytest.mark.parametrize(
+    "form", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix, unsorted], ids=str
+)
+@pytest.mark.parametrize("reference", [None, kmeans(IRIS, 3)], ids=["none", "kmeans"])
+def test_the_input_is_never_changed(form, reference):
+    X, weights = form(IRIS), random_weights(150)
+    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    before = [part.copy() for part in parts]
+    kept = weights.copy()
+    model = ExKMC(3, reference=reference, random_state=0).fit(X, sample_weight=weights)
+    model.predict(X), model.transform(X), model.decision_path(X)
+    model.score(X, sample_weight=weights)
+    now = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    for part, copy in zip(now, before, strict=True):
+        np.testing.assert_array_equal(part, copy)
+    np.testing.assert_array_equal(weights, kept)
+
+
+def test_the_model_keeps_nothing_of_the_input():
+    X = IRIS.copy()
+    model = ExKMC(3, reference=kmeans(IRIS, 3)).fit(X)
+    X[...] = 0.0
+    assert_same_model(model, ExKMC(3, reference=kmeans(IRIS, 3)).fit(IRIS))
+    assert model.predict(IRIS).tolist() == model.labels_.tolist()
+
+
+# ---- nothing recurses ----------------------------------------------------------------------------
+
+
+def scatter(X):
+    """Throw neighbours far apart, so that clusters have no shape at all in the columns of X."""
+    return np.cos(1e4 * X**2)
+
+
+def test_five_thousand_leaves():
+    X = np.random.default_rng(0).random((6_000, 1))
+    space = scatter(X)
+    centers = np.quantile(space, np.linspace(0.01, 0.99, 30))[:, None]
+    reference = make_pipeline(FunctionTransformer(scatter), KMeans(30, init=centers, n_init=1))
+    model = ExKMC(30, max_leaf_nodes=5_000, reference=reference.fit(X))
+    limit, depth = sys.getrecursionlimit(), len(list(iter_frames()))
+    sys.setrecursionlimit(depth + 120)
+    try:
+        model.fit(X)
+        assert model.n_leaves_ == 5_000
+        assert model.predict(X).tolist() == model.labels_.tolist()
+        assert model.decision_path(X[:50]).shape == (50, 9_999)
+        small = model.with_leaves(4_000)
+        assert small.tree_.n_leaves == 4_000
+        assert len(small.path_) == 4_000 - 30 + 1
+    finally:
+        sys.setrecursionlimit(limit)
+    twin = pickle.loads(pickle.dumps(model.tree_))
+    assert twin == model.tree_
+    labels = model.labels_
+    means = cluster_means(space, labels, np.ones(6_000), model.reference_centers_)
+    np.testing.assert_allclose(model.inertia_, cost_to(space, labels, means, np.ones(6_000)))
+
+
+def iter_frames():
+    frame = sys._getframe()
+    while frame is not None:
+        yield frame
+        frame = frame.f_back

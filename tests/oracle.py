@@ -177,10 +177,18 @@ def expand(tree, X, regrets, max_leaves):
     return tree
 
 
-def label_leaves_by_surrogate(tree, regrets):
-    """Give leaves with rows their cheapest center: a base tree that is to be expanded."""
+def label_leaves_by_surrogate(tree, regrets, *, pure_only):
+    """Give leaves with rows their cheapest center, as in a base tree that is to be expanded.
+
+    Parameters
+    ----------
+    pure_only : only where all rows agree on a center, and it is not the leaf's
+    """
     for node, rows in enumerate(tree.rows):
-        if tree.feature[node] == -1 and len(rows):
+        if tree.feature[node] != -1 or len(rows) == 0:
+            continue
+        totals = regrets[rows].sum(axis=0)
+        if not pure_only or (totals[tree.label[node]] > 0 and totals.min() == 0):
             tree.label[node] = _label(regrets, rows)
 
 

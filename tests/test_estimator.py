@@ -1292,3 +1292,12 @@ def iter_frames():
     while frame is not None:
         yield frame
         frame = frame.f_back
+
+
+def test_with_leaves_where_an_imm_leaf_holds_only_mistakes():
+    """The leaf is labelled alike whether or not more leaves were asked for."""
+    X, centers = np.array([[2, 2], [3, 2], [0, 4]]), np.array([[3, 0], [4, 3], [0, 3]])
+    larger = ExKMC(3, max_leaf_nodes=4, reference=centers).fit(X)
+    exact = ExKMC(3, max_leaf_nodes=3, reference=centers).fit(X)
+    assert larger.with_leaves(3).tree_ == exact.tree_
+    np.testing.assert_array_equal(larger.with_leaves(3).labels_, exact.labels_)

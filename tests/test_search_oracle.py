@@ -48,15 +48,19 @@ def expected(X, centers, base_tree, max_leaves, weights=None):
     """The tree of the oracle, from the estimator's cost table (test_costs.py checks that one)."""
     costs = CostTable.price(as_points(X), centers, weights, 1)
     regrets = costs.regrets.values
-    if base_tree == "imm":
-        tree = imm_tree(X, centers, costs.nearest, whole(weights, costs))
-        label_by_surrogate(tree, regrets, inner_only=True)
-        if tree.n_leaves < max_leaves:
-            label_leaves_by_surrogate(tree, regrets)
-    else:
+    if base_tree == "none":
         tree = OracleTree.one_leaf(counted_rows(X.shape[0], weights))
         label_by_surrogate(tree, regrets, inner_only=False)
-    return expand(tree, X, regrets, max_leaves)
+        return expand(tree, X, regrets, max_leaves)
+    tree = imm_tree(X, centers, costs.nearest, whole(weights, costs))
+    label_by_surrogate(tree, regrets, inner_only=True)
+    label_leaves_by_surrogate(tree, regrets, pure_only=True)
+    base_leaves, base_labels = tree.n_leaves, list(tree.label)
+    label_leaves_by_surrogate(tree, regrets, pure_only=False)
+    tree = expand(tree, X, regrets, max_leaves)
+    if tree.n_leaves == base_leaves:
+        tree.label[:] = base_labels
+    return tree
 
 
 def whole(weights, costs):

@@ -179,8 +179,6 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
                 imm(sapling, reference.centers_in_columns(table, costs, weights), progress)
             base_labels = np.array(sapling.label, dtype=np.int32)
             expand(sapling, max_leaves, progress)
-            if sapling.n_nodes == len(base_labels) and sapling.n_leaves < max_leaves:
-                base_labels = np.array(sapling.label, dtype=np.int32)  # nothing left to cut
 
         self._record = record_fit(sapling, base_labels, reference, space, weights)
         self._settle(self._record.tree.n_leaves)

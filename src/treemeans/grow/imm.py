@@ -35,7 +35,7 @@ def imm(sapling: Sapling, centers: NDArray[np.float64], progress: Progress) -> N
         node, members = queue.popleft()
         cut = _cut(sapling, counts, by_feature, node, members)
         if cut is None:
-            sapling.label[node] = int(members[0])
+            _label(sapling, node, int(members[0]))
             continue
         feature, threshold = cut
         goes_left = by_feature[feature] <= threshold
@@ -46,6 +46,15 @@ def imm(sapling: Sapling, centers: NDArray[np.float64], progress: Progress) -> N
         queue.append((left, members[goes_left[members]]))
         queue.append((right, members[~goes_left[members]]))
         progress.update(sapling.n_leaves)
+
+
+def _label(sapling: Sapling, node: int, center: int) -> None:
+    """The leaf's own center; but a leaf that holds nothing but another one's rows is that one's.
+
+    No cut will ever set such a leaf right, and the reference must come back in the end.
+    """
+    if sapling.totals[node][center] == 0 or sapling.regret(node) > 0:
+        sapling.label[node] = center
 
 
 def _cut(

@@ -11,7 +11,8 @@
 namespace treemeans {
 namespace {
 
-constexpr std::int64_t kSample = 1024;        // rows looked at to choose a feature's bins
+constexpr std::int64_t kSample = 1024;  // rows looked at, at the most, to choose a feature's bins
+constexpr std::int64_t kLeastSample = 512;
 constexpr double kSparseShare = 15.0 / 16.0;  // of the default value, to store the others only
 constexpr std::int64_t kTileRows = DensePoints::kTileRows, kStride = DensePoints::kTileStride;
 constexpr std::int32_t kTileColumns = DensePoints::kTileColumns;
@@ -161,15 +162,18 @@ TM_CLONES bool all_equal(const double* TM_RESTRICT v, std::int64_t n, double val
 }
 
 void widen_bins(const double* v, std::int64_t n, const std::uint8_t* codes, Plan& plan) {
-  for (std::int64_t i = 0; i < n; ++i) {
+  for (std::int64_t i = 0; i < n; ++i) {  // soon neither is true: no store to wait for
     const std::uint8_t b = codes[i];
-    plan.low[b] = v[i] < plan.low[b] ? v[i] : plan.low[b];
-    plan.high[b] = v[i] > plan.high[b] ? v[i] : plan.high[b];
+    if (v[i] < plan.low[b]) plan.low[b] = v[i];
+    if (v[i] > plan.high[b]) plan.high[b] = v[i];
   }
 }
 
-void check_finite(const double* v, std::int64_t n, Plan& plan) {
-  for (std::int64_t i = 0; i < n; ++i) plan.finite = plan.finite && std::isfinite(v[i]);
+TM_CLONES bool all_finite(const double* TM_RESTRICT v, std::int64_t n) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += v[i] * 0.0;
+  return sum == 0.0;
 }
 
 // Room on both sides of what the sample saw, for values it did not see; bytes need none.
@@ -209,7 +213,7 @@ void plan_feature(std::vector<double>& sample, Plan& plan) {
 }
 
 std::vector<Row> sample_rows(std::int64_t n_rows) {
-  const std::int64_t m = std::min(n_rows, kSample);
+  const std::int64_t m = std::min(n_rows, std::clamp(n_rows / 32, kLeastSample, kSample));
   std::vector<Row> rows(m);
   std::uint64_t state = 0x9E3779B97F4A7C15ull;
   for (std::int64_t j = 0; j < m; ++j) {  // one from each of m strata, at a scrambled place
@@ -229,7 +233,7 @@ void code_rows(const double* v, std::int64_t r0, std::int64_t n, Plan& plan, std
       code_range(codes + r0, n, plan.least, plan.greatest);
       break;
     case Kind::edges:
-      check_finite(v, n, plan);
+      plan.finite = all_finite(v, n) && plan.finite;
       code_edges(v, n, plan.edges.at.data(), codes + r0);
       widen_bins(v, n, codes + r0, plan);
       break;
@@ -377,8 +381,7 @@ Plan plan_entries(const Entries& entries) {
 
 // Codes of the entries, bins that occur only.
 void code_entries(Entries& entries) {
-  for (std::int64_t i = 0; i < entries.n; ++i)
-    entries.finite = entries.finite && std::isfinite(entries.values[i]);
+  entries.finite = all_finite(entries.values, entries.n);
   if (!entries.finite) return;
   Plan plan = plan_entries(entries);
   entries.codes.resize(entries.n);
@@ -457,12 +460,15 @@ bool make_bins(const DensePoints& points, int n_threads, Bins& bins) {
   const std::int32_t d = points.n_features;
   const std::vector<Row> sample = sample_rows(points.n_rows);
   std::vector<Column> columns(d);
-#pragma omp parallel num_threads(threads_for(points.n_rows* d, n_threads))
+  const int threads = threads_for(points.n_rows * d, n_threads);
+  // Strips as wide as a tile, unless that leaves a thread idle.
+  const std::int32_t width =
+      threads == 1 ? kTileColumns : std::clamp(d / (4 * threads), 1, kTileColumns);
+#pragma omp parallel num_threads(threads)
   {
     Strip strip(points, sample);
 #pragma omp for schedule(dynamic)
-    for (std::int32_t f = 0; f < d; f += kTileColumns)
-      strip.run(f, std::min(f + kTileColumns, d), columns);
+    for (std::int32_t f = 0; f < d; f += width) strip.run(f, std::min(f + width, d), columns);
   }
   std::vector<Entries> sparse;
   for (std::int32_t f = 0; f < d; ++f) {

@@ -1,10 +1,12 @@
 #include "mistakes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 
 #include "inside.hpp"
+#include "narrow.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
 
@@ -257,21 +259,22 @@ void refine_slot(const Points& points, const Bins& bins, const MistakeNode& node
 }
 
 // From the last value or center that counts up to the next value or center of any kind.
-Cut close_gap(const Points& points, const MistakeNode& node, const Place& place) {
+Cut close_gap(const Points& points, const MistakeNode& node, const Place& place, int n_threads) {
   Cut cut{place.mistakes, place.feature, -kInfinity, kInfinity};
-  std::vector<double> values(node.n), centers;
-  points.column(cut.feature, node.rows, node.n, values.data());
-  for (std::int32_t c : node.members)
-    centers.push_back(node.centers[std::int64_t{cut.feature} * node.k + c]);
-  for (double at : centers)
-    if (at <= place.at) cut.low = std::max(cut.low, at);
-  for (std::int64_t i = 0; i < node.n; ++i)
-    if (values[i] <= place.at && node.membership.alive[node.rows[i]])
-      cut.low = std::max(cut.low, values[i]);
-  for (double at : centers)
-    if (at > cut.low) cut.high = std::min(cut.high, at);
-  for (double value : values)
-    if (value > cut.low) cut.high = std::min(cut.high, value);
+  std::vector<double> values(node.n);
+  points.column(cut.feature, node.rows, node.n, values.data(), n_threads);
+  for (std::int32_t c : node.members)  // centers count like points that are alive
+    values.push_back(node.centers[std::int64_t{cut.feature} * node.k + c]);
+  const auto counts = [&](std::size_t i) {
+    return static_cast<std::int64_t>(i) >= node.n || node.membership.alive[node.rows[i]] != 0;
+  };
+  double edge = place.at;
+  for (bool found = false; !found; edge = std::nextafter(cut.low, -kInfinity)) {
+    cut.low = -kInfinity, cut.high = kInfinity;
+    narrow(values.data(), static_cast<std::int64_t>(values.size()), edge, cut.low, cut.high);
+    for (std::size_t i = values.size(); i-- > 0 && !found;)
+      found = values[i] == cut.low && counts(i);
+  }
   return cut;
 }
 
@@ -443,7 +446,7 @@ std::optional<Cut> MistakeCounts<Count>::least_mistakes_cut(const Points& points
     of_slot.clear();
   }
   if (all.best.mistakes == Place().mistakes) return std::nullopt;
-  return close_gap(points, node, all.best);
+  return close_gap(points, node, all.best, n_threads);
 }
 
 template class MistakeCounts<std::int32_t>;

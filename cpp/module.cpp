@@ -150,9 +150,9 @@ CutTuple surrogate_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
 }
 
 std::int64_t partition_rows(const Points& points, InOut<Row, 1> rows, std::int32_t feature,
-                            double threshold) {
+                            double threshold, int n_threads) {
   nb::gil_scoped_release release;
-  return partition(points, rows.data(), rows.shape(0), feature, threshold);
+  return partition(points, rows.data(), rows.shape(0), feature, threshold, n_threads);
 }
 
 std::optional<Out<std::int32_t>> apply_tree(const Points& points, In<std::int32_t, 1> feature,
@@ -241,7 +241,8 @@ void bind_points(nb::module_& m) {
         nb::keep_alive<0, 6>(), nb::keep_alive<0, 7>(), nb::keep_alive<0, 8>());
   m.def("apply", &apply_tree, "points"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
         "outcome"_a, "n_threads"_a);
-  m.def("partition", &partition_rows, "points"_a, "rows"_a, "feature"_a, "threshold"_a);
+  m.def("partition", &partition_rows, "points"_a, "rows"_a, "feature"_a, "threshold"_a,
+        "n_threads"_a);
   m.def("group_sums", &group_sums, "points"_a, "groups"_a, "n_groups"_a, "weights"_a.none(),
         "shift"_a.none(), "n_threads"_a);
 }

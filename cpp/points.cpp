@@ -59,6 +59,14 @@ constexpr std::int64_t kBlockBytes = 1 << 19;
 
 }  // namespace
 
+void Points::column(std::int32_t feature, const Row* rows, std::int64_t n, double* out,
+                    int n_threads) const {
+  constexpr std::int64_t block = 1 << 14;
+#pragma omp parallel for schedule(static) num_threads(threads_for(4 * n, n_threads))
+  for (std::int64_t i = 0; i < n; i += block)
+    column(feature, rows + i, std::min(block, n - i), out + i);
+}
+
 template <class T>
 void StridedPoints<T>::column(std::int32_t feature, const Row* rows, std::int64_t n,
                               double* out) const {
@@ -207,10 +215,12 @@ template class StridedPoints<std::uint8_t>;
 // Both the rows asked for and the stored rows ascend: one walk along both.
 void SparsePoints::column(std::int32_t feature, const Row* rows, std::int64_t n,
                           double* out) const {
-  const std::int32_t* entry = by_column.indices + by_column.indptr[feature];
-  const std::int32_t* last = by_column.indices + by_column.indptr[feature + 1];
-  const double* value = by_column.data + by_column.indptr[feature];
   std::fill(out, out + n, 0.0);
+  if (n == 0) return;
+  const std::int32_t* last = by_column.indices + by_column.indptr[feature + 1];
+  const std::int32_t* entry =
+      std::lower_bound(by_column.indices + by_column.indptr[feature], last, rows[0]);
+  const double* value = by_column.data + (entry - by_column.indices);
   std::int64_t i = 0;
   while (i < n && entry != last) {
     if (rows[i] < *entry) {

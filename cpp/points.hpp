@@ -25,6 +25,9 @@ class Points {
 
   // out[i] = value of `feature` in rows[i]; rows ascend.
   virtual void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const = 0;
+  // The same, shared out among threads.
+  void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out,
+              int n_threads) const;
   // out[i] = outcome of row i. Looks for a NaN or an infinity on the way; false if there is one.
   virtual bool apply(const TreeView& tree, std::int32_t* out, int n_threads) const = 0;
   // out[groups[i]] += weights[i] * (row i - shift), over all rows; out is n_groups x n_features.
@@ -58,6 +61,7 @@ class StridedPoints final : public DensePoints {
         row_stride_(row_stride),
         column_stride_(column_stride) {}
 
+  using Points::column;
   void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const override;
   bool apply(const TreeView& tree, std::int32_t* out, int n_threads) const override;
   void add_rows(const Grouping& grouping, double* out, int n_threads) const override;
@@ -87,6 +91,7 @@ class SparsePoints final : public Points {
                Compressed by_column)
       : Points(n_rows, n_features), by_row(by_row), by_column(by_column) {}
 
+  using Points::column;
   void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const override;
   bool apply(const TreeView& tree, std::int32_t* out, int n_threads) const override;
   void add_rows(const Grouping& grouping, double* out, int n_threads) const override;

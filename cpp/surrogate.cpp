@@ -8,6 +8,7 @@
 
 #include "histogram.hpp"
 #include "inside.hpp"
+#include "narrow.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
 
@@ -171,7 +172,8 @@ void search_columns(const Node& node, const Bins& bins, std::int32_t slot, Works
 
 template <int W>
 void search_dense(const Node& node, const Bins& bins, std::int32_t slot, Workspace& work) {
-  work.histograms.resize(std::int64_t{kTogether} * Bins::kMax * node.lines.width, 0);
+  const std::size_t size = std::size_t{kTogether} * Bins::kMax * node.lines.width;
+  if (work.histograms.size() < size) work.histograms.resize(size, 0);
   switch (std::min(kTogether, bins.n_dense - slot)) {
     case 1:
       return search_columns<W, 1>(node, bins, slot, work);
@@ -234,7 +236,8 @@ Findings search_bins(const Node& node, const Bins& bins, int n_threads) {
   const std::int32_t n_dense = (bins.n_dense + kTogether - 1) / kTogether;
 #pragma omp parallel num_threads(n_threads)
   {
-    Workspace work;
+    thread_local Workspace work;  // kept, so that the next leaf finds its histograms zero
+    work.found = Findings();
     work.scratch.resize(3 * node.lines.width);
 #pragma omp for schedule(dynamic) nowait
     for (std::int32_t task = 0; task < n_sparse + n_dense; ++task) {
@@ -292,28 +295,14 @@ void refine_slot(const Points& points, const Node& node, const Bins& bins, const
                   best);
 }
 
-// The greatest value up to `edge` and the least above it.
-TM_CLONES void narrow(const double* TM_RESTRICT values, std::int64_t n, double edge, double& low,
-                      double& high) {
-  double below = low, above = high;
-#pragma omp simd reduction(max : below) reduction(min : above)
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double left = values[i] <= edge ? values[i] : below;
-    const double right = values[i] <= edge ? above : values[i];
-    below = left > below ? left : below;
-    above = right < above ? right : above;
-  }
-  low = below;
-  high = above;
-}
-
 // The two values next to a boundary that occur at the leaf.
-Cut close_gap(const Points& points, const Node& node, const Bins& bins, const Boundary& boundary) {
+Cut close_gap(const Points& points, const Node& node, const Bins& bins, const Boundary& boundary,
+              int n_threads) {
   const double edge = bins.high[boundary.bin];
   Cut cut{boundary.cost, boundary.feature, -std::numeric_limits<double>::infinity(),
           std::numeric_limits<double>::infinity()};
   std::vector<double> values(node.lines.n);
-  points.column(boundary.feature, node.lines.rows, node.lines.n, values.data());
+  points.column(boundary.feature, node.lines.rows, node.lines.n, values.data(), n_threads);
   narrow(values.data(), static_cast<std::int64_t>(values.size()), edge, cut.low, cut.high);
   return cut;
 }
@@ -321,7 +310,7 @@ Cut close_gap(const Points& points, const Node& node, const Bins& bins, const Bo
 std::optional<Cut> refine(const Points& points, const Node& node, const Bins& bins, Findings& found,
                           int n_threads) {
   Cut best{kNever, std::numeric_limits<std::int32_t>::max(), 0.0, 0.0};
-  if (found.best.slot >= 0) best = close_gap(points, node, bins, found.best);
+  if (found.best.slot >= 0) best = close_gap(points, node, bins, found.best, n_threads);
   // Cuts inside a bin lie below the boundary after it, and so win a tie against it.
   std::erase_if(found.suspects, [&](const Suspect& s) {
     return std::tie(s.bound, s.feature, s.bin) >
@@ -387,9 +376,19 @@ TM_CLONES void gather_lines(const Leaf& leaf, const std::int64_t* TM_RESTRICT ce
 
 // Centers worth a column: the label, and those cheaper than it for some row. Another is at most as
 // cheap as the label wherever a cut puts it.
-std::vector<std::int64_t> contenders(const Leaf& leaf) {
+std::vector<std::int64_t> contenders(const Leaf& leaf, int n_threads) {
+  constexpr std::int64_t block = 4096;
   std::vector<std::int64_t> beyond(leaf.k, 0);
-  compare(leaf.regrets, leaf.k, leaf.rows, leaf.n, leaf.label, beyond.data());
+#pragma omp parallel num_threads(threads_for(leaf.n* leaf.k, n_threads))
+  {
+    std::vector<std::int64_t> mine(leaf.k, 0);
+#pragma omp for schedule(static) nowait
+    for (std::int64_t i = 0; i < leaf.n; i += block)
+      compare(leaf.regrets, leaf.k, leaf.rows + i, std::min(block, leaf.n - i), leaf.label,
+              mine.data());
+#pragma omp critical
+    for (std::int64_t c = 0; c < leaf.k; ++c) beyond[c] |= mine[c];
+  }
   std::vector<std::int64_t> centers;
   for (std::int64_t c = 0; c < leaf.k; ++c)
     if (beyond[c] < 0 || c == leaf.label) centers.push_back(c);
@@ -427,7 +426,7 @@ Findings search_bins(const Node& node, const Bins& bins, int n_threads) {
 
 std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, const Leaf& leaf,
                                        int n_threads) {
-  const std::vector<std::int64_t> centers = contenders(leaf);
+  const std::vector<std::int64_t> centers = contenders(leaf, n_threads);
   const int K = padded(centers.size());
   const int counter = static_cast<int>(centers.size());
   std::vector<std::int64_t> sums(K, 0), before(K, kPad), after(K, kPad + (kPad - 1));

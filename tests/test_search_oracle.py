@@ -297,7 +297,7 @@ def _rare(rng, n, common, others, share):
 
 def sampled_rows(n):
     """The rows cpp/binning.cpp looks at before it chooses bins; the tests hold for any others."""
-    state, rows, m = 0x9E3779B97F4A7C15, [], min(n, 1024)
+    state, rows, m = 0x9E3779B97F4A7C15, [], min(n, max(512, min(n // 32, 1024)))
     for j in range(m):
         begin, end = j * n // m, (j + 1) * n // m
         state = (state * 6364136223846793005 + 1442695040888963407) % 2**64

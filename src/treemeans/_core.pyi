@@ -31,7 +31,9 @@ def apply(
     outcome: NDArray[np.int32],
     n_threads: int,
 ) -> NDArray[np.int32] | None: ...
-def partition(points: Points, rows: NDArray[np.int32], feature: int, threshold: float) -> int: ...
+def partition(
+    points: Points, rows: NDArray[np.int32], feature: int, threshold: float, n_threads: int
+) -> int: ...
 def group_sums(
     points: Points,
     groups: NDArray[np.int32],

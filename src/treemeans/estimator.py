@@ -258,7 +258,8 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     def _settle(self, n_leaves: int) -> Self:
         """Set the fitted attributes to those of the fit's tree with ``n_leaves`` leaves."""
         record = self._record
-        tree = record.tree_at(n_leaves)
+        now = record.at(n_leaves)
+        tree = now.tree
         row = int(np.searchsorted(record.path["n_leaves"], n_leaves))
         self.tree_ = tree
         self.n_leaves_ = tree.n_leaves
@@ -268,9 +269,9 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         self.reference_centers_ = record.reference.centers
         self.reference_labels_ = record.reference_labels
         self.reference_inertia_ = record.reference_cost
-        self.labels_ = record.labels(n_leaves)
-        self.cluster_centers_ = record.means(n_leaves, record.reference.centers)
-        self.cluster_profiles_ = record.profiles(n_leaves)
+        self.labels_ = now.labels
+        self.cluster_centers_ = now.means
+        self.cluster_profiles_ = now.profiles
         saved = tree.cost_saved()
         self.feature_importances_ = saved / saved.sum() if saved.any() else saved
         self._n_features_out = tree.n_clusters

@@ -30,36 +30,29 @@ class FitRecord:
     sums: LeafSums
     profile_sums: LeafSums
 
-    def tree_at(self, n_leaves: int) -> ThresholdTree:
-        """The tree when it had ``n_leaves`` leaves."""
-        tree = self.tree.with_leaves(n_leaves)
-        return replace(tree, label=self._label_at(n_leaves)[: tree.n_nodes])
-
-    def labels(self, n_leaves: int) -> NDArray[np.int32]:
-        """Cluster of each training row in the tree with ``n_leaves`` leaves."""
-        of_leaf = self._label_at(n_leaves)[self.tree.ancestor_at(n_leaves)]
-        return np.asarray(of_leaf[self.leaf_of_row])
-
-    def means(self, n_leaves: int, fallback: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Cluster means in the reference's space."""
-        return cluster_means(self._label_of_leaf(n_leaves), self.tree, self.sums, fallback)
-
-    def profiles(self, n_leaves: int) -> NDArray[np.float64]:
-        """Cluster means in the columns of X."""
-        nothing = np.full((self.tree.n_clusters, self.tree.n_features), np.nan)
-        return cluster_means(self._label_of_leaf(n_leaves), self.tree, self.profile_sums, nothing)
-
-    def _label_of_leaf(self, n_leaves: int) -> NDArray[np.int32]:
-        """Label of each leaf of the full tree in the smaller one."""
-        ancestor = self.tree.ancestor_at(n_leaves)[self.tree.leaves]
-        return np.asarray(self._label_at(n_leaves)[ancestor])
-
-    def _label_at(self, n_leaves: int) -> NDArray[np.int32]:
-        """Labels of the full tree's nodes, as they are in the tree with ``n_leaves`` leaves."""
-        labels = self.tree.label.copy()
+    def at(self, n_leaves: int) -> "Snapshot":
+        """The tree when it had ``n_leaves`` leaves, and its clusters."""
+        full, tree = self.tree, self.tree.with_leaves(n_leaves)
+        label = full.label
         if 2 * n_leaves - 1 == len(self.base_labels):
-            labels[: len(self.base_labels)] = self.base_labels
-        return labels
+            label = np.append(self.base_labels, full.label[len(self.base_labels) :])
+            tree = replace(tree, label=self.base_labels)
+        label = label[full.ancestor_at(n_leaves)]  # of the full tree's nodes, in the smaller tree
+        of_leaf = label[full.leaves]
+        means = cluster_means(of_leaf, full, self.sums, self.reference.centers)
+        unknown = np.full((full.n_clusters, full.n_features), np.nan)
+        profiles = cluster_means(of_leaf, full, self.profile_sums, unknown)
+        return Snapshot(tree, label[self.leaf_of_row], means, profiles)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One size of the tree: labels of the training rows, cluster means in both spaces."""
+
+    tree: ThresholdTree
+    labels: NDArray[np.int32]
+    means: NDArray[np.float64]
+    profiles: NDArray[np.float64]
 
 
 def record_fit(

@@ -187,6 +187,8 @@ class ThresholdTree:
     def ancestor_at(self, n_leaves: int) -> NDArray[np.int32]:
         """For each node, the node of the tree of ``n_leaves`` leaves its rows were in."""
         ancestor = np.arange(self.n_nodes, dtype=np.int32)
+        if n_leaves >= self.n_leaves:
+            return ancestor
         for node in parents_first(self.left, self.right):
             if self.left[node] == _NO_CHILD:
                 continue
@@ -202,6 +204,8 @@ class ThresholdTree:
                 f"The tree has {self.n_leaves} leaves; trees of 1 to {self.n_leaves} leaves "
                 f"are inside it, not one of {n_leaves}."
             )
+        if n_leaves == self.n_leaves:
+            return self
         kept = np.flatnonzero(self.ancestor_at(n_leaves) == np.arange(self.n_nodes))
         number = np.full(self.n_nodes + 1, _NO_CHILD, dtype=np.int32)  # the last stands for -1
         number[kept] = np.arange(len(kept))

@@ -24,8 +24,8 @@ def expand(sapling: Sapling, max_leaves: int, progress: Progress) -> None:
     cuts: dict[int, Cut] = {}
 
     def consider(leaf: int) -> None:
-        if sapling.regret(leaf) > 0:
-            heapq.heappush(heap, (-sapling.regret(leaf), False, leaf))
+        if (regret := sapling.regret(leaf)) > 0:
+            heapq.heappush(heap, (-regret, False, leaf))
 
     for leaf in sapling.leaves:
         sapling.relabel(leaf)
@@ -45,13 +45,12 @@ def expand(sapling: Sapling, max_leaves: int, progress: Progress) -> None:
 
 
 def _search(sapling: Sapling, leaf: int) -> Cut | None:
-    totals = sapling.totals[leaf]
     return _core.surrogate_cut(
         sapling.table.bins,
         sapling.table.points,
         sapling.rows(leaf),
         sapling.costs.regrets.values,
-        totals,
-        int(totals.argmin()),
+        sapling.totals[leaf],
+        sapling.cheapest[leaf],
         sapling.n_threads,
     )

@@ -29,6 +29,7 @@ class Sapling:
         self.right: list[int] = []
         self.label: list[int] = []
         self.totals: list[NDArray[np.int64]] = []
+        self.cheapest: list[int] = []
         self._growth: list[int] = []
         self._stretch: list[tuple[int, int]] = []
         self._rows = costs.rows.copy()
@@ -56,17 +57,19 @@ class Sapling:
 
     def regret(self, node: int) -> int:
         """What the node's rows cost beyond each one's cheapest center, with the best label."""
-        return int(self.totals[node].min())
+        return int(self.totals[node][self.cheapest[node]])
 
     def relabel(self, node: int) -> None:
         """Label a node with its cheapest center, if it has rows."""
         if len(self.rows(node)) > 0:
-            self.label[node] = int(self.totals[node].argmin())
+            self.label[node] = self.cheapest[node]
 
     def split(self, node: int, feature: int, threshold: float) -> tuple[int, int]:
         """Cut a leaf. Its children are labelled by the surrogate cost."""
         begin, end = self._stretch[node]
-        n_left = _core.partition(self.table.points, self._rows[begin:end], feature, threshold)
+        n_left = _core.partition(
+            self.table.points, self._rows[begin:end], feature, threshold, self.n_threads
+        )
         middle = begin + n_left
         # The smaller side is summed; the other is the difference, which is exact.
         if n_left <= end - middle:
@@ -113,7 +116,9 @@ class Sapling:
         self.threshold.append(np.nan)
         self.left.append(-1)
         self.right.append(-1)
-        self.label.append(int(totals.argmin()) if end > begin else label)
+        cheapest = int(totals.argmin())
+        self.label.append(cheapest if end > begin else label)
+        self.cheapest.append(cheapest)
         self.totals.append(totals)
         self._growth.append(0)
         self._stretch.append((begin, end))

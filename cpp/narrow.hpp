@@ -1,0 +1,25 @@
+// The gap around a cut.
+#pragma once
+
+#include <cstdint>
+
+#include "simd.hpp"
+
+namespace treemeans {
+
+// Raises `low` to the greatest value up to `edge`, lowers `high` to the least above it.
+TM_CLONES inline void narrow(const double* TM_RESTRICT values, std::int64_t n, double edge,
+                             double& low, double& high) {
+  double below = low, above = high;
+#pragma omp simd reduction(max : below) reduction(min : above)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double left = values[i] <= edge ? values[i] : below;
+    const double right = values[i] <= edge ? above : values[i];
+    below = left > below ? left : below;
+    above = right < above ? right : above;
+  }
+  low = below;
+  high = above;
+}
+
+}  // namespace treemeans

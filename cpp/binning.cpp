@@ -461,9 +461,9 @@ bool make_bins(const DensePoints& points, int n_threads, Bins& bins) {
   const std::vector<Row> sample = sample_rows(points.n_rows);
   std::vector<Column> columns(d);
   const int threads = threads_for(points.n_rows * d, n_threads);
-  // Strips as wide as a tile, unless that leaves a thread idle.
+  // Strips as wide as a tile, unless that leaves a thread idle; whole cache lines of a row.
   const std::int32_t width =
-      threads == 1 ? kTileColumns : std::clamp(d / (4 * threads), 1, kTileColumns);
+      threads == 1 ? kTileColumns : std::clamp(d / (2 * threads) / 8 * 8, 8, kTileColumns);
 #pragma omp parallel num_threads(threads)
   {
     Strip strip(points, sample);

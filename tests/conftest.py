@@ -3,7 +3,9 @@
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import the oracle
 
@@ -16,3 +18,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("stable")
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """Small tables: on a busy machine a second thread of k-means only waits."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture
+def two_threads():
+    """As many as ``n_jobs`` asks for, up to two."""
+    with threadpool_limits(2):
+        yield

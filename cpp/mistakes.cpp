@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "inside.hpp"
-#include "narrow.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
 

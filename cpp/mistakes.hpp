@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "binning.hpp"
+#include "cut.hpp"
 #include "points.hpp"
-#include "surrogate.hpp"
 
 namespace treemeans {
 

@@ -8,7 +8,6 @@
 
 #include "histogram.hpp"
 #include "inside.hpp"
-#include "narrow.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
 

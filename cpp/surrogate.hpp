@@ -5,17 +5,10 @@
 #include <optional>
 
 #include "binning.hpp"
+#include "cut.hpp"
 #include "points.hpp"
 
 namespace treemeans {
-
-// Any threshold in [low, high) makes this cut: two values of the feature that occur at the node,
-// with none between them.
-struct Cut {
-  std::int64_t cost;
-  std::int32_t feature;
-  double low, high;
-};
 
 // The rows of one leaf (ascending) and the whole table's regrets, n x k, in fixed point.
 struct Leaf {

@@ -1,7 +1,13 @@
-"""Plain numpy to compare with, shared by the tests of the estimator."""
+"""Shared by the tests of the estimator: plain numpy to compare with, and things to start from."""
 
 import numpy as np
 from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from treemeans import ThresholdTree
 
 PATH_FIELDS = ("n_leaves", "surrogate_cost", "kmeans_cost", "ratio", "accuracy")
 FLOATS = (
@@ -74,3 +80,24 @@ def assert_same_model(model, other):
         np.testing.assert_allclose(
             model.path_[name], other.path_[name], rtol=1e-10, err_msg=f"path_[{name}]"
         )
+
+
+def a_tree():
+    """Some tree on Iris's columns with five leaves; not one that any search would find."""
+    return ThresholdTree(
+        feature=[1, 0, 0, 3, -1, -1, -1, -1, -1],
+        threshold=[3.0, 5.5, 6.0, 1.0, 0, 0, 0, 0, 0],
+        left=[1, 3, 4, 5, -1, -1, -1, -1, -1],
+        right=[2, 7, 8, 6, -1, -1, -1, -1, -1],
+        label=[0] * 9,
+        n_features=4,
+    )
+
+
+def scaled_pca():
+    return make_pipeline(StandardScaler(), PCA(2), KMeans(3, n_init=3, random_state=0))
+
+
+def assert_same_centers(centers, others):
+    """The same centers, in whatever order."""
+    np.testing.assert_allclose(np.sort(centers, axis=0), np.sort(others, axis=0), rtol=1e-9)

@@ -1,4 +1,4 @@
-// The gap around a cut.
+// A cut, and the gap between two values that it lies in.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,14 @@
 #include "simd.hpp"
 
 namespace treemeans {
+
+// Any threshold in [low, high) makes this cut: two values of the feature that occur at the node,
+// with none between them.
+struct Cut {
+  std::int64_t cost;
+  std::int32_t feature;
+  double low, high;
+};
 
 // Raises `low` to the greatest value up to `edge`, lowers `high` to the least above it.
 TM_CLONES inline void narrow(const double* TM_RESTRICT values, std::int64_t n, double edge,

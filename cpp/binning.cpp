@@ -455,7 +455,7 @@ std::int64_t Bins::n_bytes() const {
                                    (low.size() + high.size()) * sizeof(low[0]));
 }
 
-bool make_bins(const DensePoints& points, int n_threads, Bins& bins) {
+bool make_bins(const DensePoints& points, const std::uint8_t* allowed, int n_threads, Bins& bins) {
   start(bins, points);
   const std::int32_t d = points.n_features;
   const std::vector<Row> sample = sample_rows(points.n_rows);
@@ -474,7 +474,10 @@ bool make_bins(const DensePoints& points, int n_threads, Bins& bins) {
   for (std::int32_t f = 0; f < d; ++f) {
     Column& column = columns[f];
     if (!column.finite) return false;
-    if (!column.codes) {
+    if (allowed && !allowed[f]) {
+      if (!all_finite(column.values.data(), static_cast<std::int64_t>(column.values.size())))
+        return false;
+    } else if (!column.codes) {
       sparse.push_back({f,
                         column.default_value,
                         column.rows.data(),
@@ -492,20 +495,17 @@ bool make_bins(const DensePoints& points, int n_threads, Bins& bins) {
   return finish_sparse(bins, sparse, n_threads);
 }
 
-bool make_bins(const SparsePoints& points, int n_threads, Bins& bins) {
+bool make_bins(const SparsePoints& points, const std::uint8_t* allowed, int n_threads, Bins& bins) {
   start(bins, points);
   const Compressed& columns = points.by_column;
   std::vector<Entries> sparse;
   for (std::int32_t f = 0; f < points.n_features; ++f) {
-    const std::int64_t begin = columns.indptr[f];
-    sparse.push_back({f,
-                      0.0,
-                      columns.indices + begin,
-                      columns.data + begin,
-                      columns.indptr[f + 1] - begin,
-                      {},
-                      {},
-                      {}});
+    const std::int64_t begin = columns.indptr[f], n = columns.indptr[f + 1] - begin;
+    if (allowed && !allowed[f]) {
+      if (!all_finite(columns.data + begin, n)) return false;
+      continue;
+    }
+    sparse.push_back({f, 0.0, columns.indices + begin, columns.data + begin, n, {}, {}, {}});
   }
   return finish_sparse(bins, sparse, n_threads);
 }

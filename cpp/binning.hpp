@@ -41,8 +41,9 @@ struct Bins {
   std::int64_t n_bytes() const;
 };
 
-// A NaN or an infinity makes them return false; the bins are then not usable.
-bool make_bins(const DensePoints& points, int n_threads, Bins& bins);
-bool make_bins(const SparsePoints& points, int n_threads, Bins& bins);
+// allowed: for each feature, whether it gets a slot (null: all do). A NaN or an infinity, anywhere,
+// makes them return false; the bins are then not usable.
+bool make_bins(const DensePoints& points, const std::uint8_t* allowed, int n_threads, Bins& bins);
+bool make_bins(const SparsePoints& points, const std::uint8_t* allowed, int n_threads, Bins& bins);
 
 }  // namespace treemeans

@@ -87,13 +87,15 @@ std::unique_ptr<Points> sparse_points(std::int64_t n_rows, std::int32_t n_featur
                  or_null<double>(values_by_column)});
 }
 
-std::unique_ptr<Bins> bins_of(const Points& points, int n_threads) {
+std::unique_ptr<Bins> bins_of(const Points& points, std::optional<In<std::uint8_t, 1>> allowed,
+                              int n_threads) {
   nb::gil_scoped_release release;
   auto bins = std::make_unique<Bins>();
   const auto* dense = dynamic_cast<const DensePoints*>(&points);
-  const bool finite = dense
-                          ? make_bins(*dense, n_threads, *bins)
-                          : make_bins(dynamic_cast<const SparsePoints&>(points), n_threads, *bins);
+  const std::uint8_t* may = or_null<std::uint8_t>(allowed);
+  const bool finite =
+      dense ? make_bins(*dense, may, n_threads, *bins)
+            : make_bins(dynamic_cast<const SparsePoints&>(points), may, n_threads, *bins);
   if (!finite) bins.reset();
   return bins;
 }
@@ -251,8 +253,9 @@ void bind_bins(nb::module_& m) {
   nb::class_<Bins>(m, "Bins")
       .def_prop_ro("n_bytes", &Bins::n_bytes)
       .def_prop_ro("n_bins", &Bins::n_bins)
-      .def_ro("n_dense", &Bins::n_dense);
-  m.def("make_bins", &bins_of, "points"_a, "n_threads"_a);
+      .def_ro("n_dense", &Bins::n_dense)
+      .def_ro("feature", &Bins::feature);
+  m.def("make_bins", &bins_of, "points"_a, "allowed"_a.none(), "n_threads"_a);
 }
 
 void bind_costs(nb::module_& m) {

@@ -11,7 +11,7 @@ N = 3000  # more rows than are sampled to choose the bins
 
 
 def bins_of(X, n_threads=1):
-    return _core.make_bins(as_points(X, by_column=True), n_threads)
+    return _core.make_bins(as_points(X, by_column=True), None, n_threads)
 
 
 def mostly_constant(rng):

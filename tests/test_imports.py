@@ -16,7 +16,8 @@ ALLOWED = {
     "tables": {"_core"},
     "tree": {"_core", "tables"},
     "costs": {"_core"},
-    "grow": {"_core", "tables", "tree", "costs", "progress"},
+    "limits": {"costs"},
+    "grow": {"_core", "tables", "tree", "costs", "limits", "progress"},
 }
 ENTRANCES = {"__init__", "__main__"}
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib", "dask", "pytest", "hypothesis"}

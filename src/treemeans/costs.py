@@ -109,6 +109,11 @@ class CostTable:
         return int(self.regrets.values.shape[1])
 
     @property
+    def total_weight(self) -> int:
+        """Weight of all rows: their number, or in units of the weights."""
+        return len(self.rows) if self.weights is None else int(self.weights.values.sum())
+
+    @property
     def cheapest(self) -> float:
         """Cost of giving every row to its cheapest center."""
         return float(self.base.values.sum() * self.base.unit)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.costs import CostTable
+from treemeans.limits import Limits
 from treemeans.tables import Table
 from treemeans.tree import ThresholdTree
 
@@ -19,10 +20,13 @@ class Sapling:
     its children are two neighbouring parts of the same stretch.
     """
 
-    def __init__(self, table: Table, costs: CostTable, n_threads: int) -> None:
+    def __init__(
+        self, table: Table, costs: CostTable, n_threads: int, limits: Limits | None = None
+    ) -> None:
         self.table = table
         self.costs = costs
         self.n_threads = n_threads
+        self.limits = Limits() if limits is None else limits
         self.feature: list[int] = []
         self.threshold: list[float] = []
         self.left: list[int] = []
@@ -30,10 +34,11 @@ class Sapling:
         self.label: list[int] = []
         self.totals: list[NDArray[np.int64]] = []
         self.cheapest: list[int] = []
+        self.depth: list[int] = []
         self._growth: list[int] = []
         self._stretch: list[tuple[int, int]] = []
         self._rows = costs.rows.copy()
-        self._add(0, len(self._rows), self._sum(self._rows), label=0)
+        self._add(0, len(self._rows), self._sum(self._rows), label=0, depth=0)
 
     @property
     def n_nodes(self) -> int:
@@ -54,6 +59,18 @@ class Sapling:
         """Rows in a node, ascending."""
         begin, end = self._stretch[node]
         return self._rows[begin:end]
+
+    def weight(self, node: int) -> int:
+        """Weight of a node's rows: their number, or in units of the cost table's weights."""
+        rows, weights = self.rows(node), self.costs.weights
+        return len(rows) if weights is None else int(weights.values[rows].sum())
+
+    def may_cut(self, node: int) -> bool:
+        """Whether the limits leave room for a cut of this leaf."""
+        limits = self.limits
+        if limits.max_depth is not None and self.depth[node] >= limits.max_depth:
+            return False
+        return limits.min_weight <= 1 or self.weight(node) >= 2 * limits.min_weight
 
     def regret(self, node: int) -> int:
         """What the node's rows cost beyond each one's cheapest center, with the best label."""
@@ -78,8 +95,9 @@ class Sapling:
         else:
             right_totals = self._sum(self._rows[middle:end])
             left_totals = self.totals[node] - right_totals
-        left = self._add(begin, middle, left_totals, self.label[node])
-        right = self._add(middle, end, right_totals, self.label[node])
+        label, depth = self.label[node], self.depth[node] + 1
+        left = self._add(begin, middle, left_totals, label, depth)
+        right = self._add(middle, end, right_totals, label, depth)
         self.feature[node], self.threshold[node] = feature, threshold
         self.left[node], self.right[node] = left, right
         self._growth[node] = self.n_leaves
@@ -110,7 +128,7 @@ class Sapling:
             growth=np.array(self._growth),
         )
 
-    def _add(self, begin: int, end: int, totals: NDArray[np.int64], label: int) -> int:
+    def _add(self, begin: int, end: int, totals: NDArray[np.int64], label: int, depth: int) -> int:
         """A new leaf; an empty one keeps ``label``, its parent's."""
         self.feature.append(-1)
         self.threshold.append(np.nan)
@@ -120,6 +138,7 @@ class Sapling:
         self.label.append(cheapest if end > begin else label)
         self.cheapest.append(cheapest)
         self.totals.append(totals)
+        self.depth.append(depth)
         self._growth.append(0)
         self._stretch.append((begin, end))
         return self.n_nodes - 1

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans import _core
@@ -21,23 +23,26 @@ def as_points(X: Any, *, by_column: bool = False) -> _core.Points:
 
 @dataclass(frozen=True)
 class Table:
-    """The features of all rows: as they are, and in bins."""
+    """The features of all rows: as they are, and those that may be cut in bins."""
 
     points: _core.Points
     bins: _core.Bins
+    allowed: NDArray[np.bool_]
     n_rows: int
     n_features: int
     dense: bool
 
     @classmethod
-    def of(cls, X: Any, n_threads: int) -> Self | None:
-        """Table of X; None if it holds a NaN or an infinity."""
+    def of(cls, X: Any, n_threads: int, allowed: NDArray[np.bool_] | None = None) -> Self | None:
+        """Table of X; None if it holds a NaN or an infinity. ``allowed``: features to cut."""
         if X.shape[0] > _MAX_ROWS:
             raise ValueError(f"X has {X.shape[0]} rows; at most {_MAX_ROWS} fit in one table.")
         points = as_points(X, by_column=True)
-        bins = _core.make_bins(points, n_threads)
-        return (
-            None
-            if bins is None
-            else cls(points, bins, X.shape[0], X.shape[1], not sparse.issparse(X))
+        if allowed is None:
+            allowed = np.ones(X.shape[1], dtype=bool)
+        bins = _core.make_bins(
+            points, None if allowed.all() else allowed.astype(np.uint8), n_threads
         )
+        if bins is None:
+            return None
+        return cls(points, bins, allowed, X.shape[0], X.shape[1], not sparse.issparse(X))

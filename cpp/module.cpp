@@ -141,13 +141,23 @@ Out<std::int64_t> regret_sums(In<std::int64_t, 2> regrets, In<Row, 1> rows, int 
   return sums;
 }
 
+Terms terms_of(const std::optional<In<std::int64_t, 1>>& weights, std::int64_t min_weight,
+               const std::optional<In<std::int64_t, 1>>& prices) {
+  return {or_null<std::int64_t>(weights), min_weight, or_null<std::int64_t>(prices)};
+}
+
 CutTuple surrogate_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
                        In<std::int64_t, 2> regrets, In<std::int64_t, 1> totals, std::int64_t label,
-                       int n_threads) {
+                       std::optional<In<std::int64_t, 1>> weights, std::int64_t min_weight,
+                       std::optional<In<std::int64_t, 1>> prices, int n_threads) {
   nb::gil_scoped_release release;
-  const Leaf leaf{rows.data(),    static_cast<std::int64_t>(rows.shape(0)),
-                  regrets.data(), static_cast<std::int64_t>(regrets.shape(1)),
-                  totals.data(),  label};
+  const Leaf leaf{rows.data(),
+                  static_cast<std::int64_t>(rows.shape(0)),
+                  regrets.data(),
+                  static_cast<std::int64_t>(regrets.shape(1)),
+                  totals.data(),
+                  label,
+                  terms_of(weights, min_weight, prices)};
   return as_tuple(least_surrogate_cut(bins, points, leaf, n_threads));
 }
 
@@ -268,7 +278,7 @@ void bind_costs(nb::module_& m) {
 
 void bind_searches(nb::module_& m) {
   m.def("surrogate_cut", &surrogate_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "totals"_a,
-        "label"_a, "n_threads"_a);
+        "label"_a, "weights"_a.none(), "min_weight"_a, "prices"_a.none(), "n_threads"_a);
   nb::class_<PyMistakeCounts>(m, "MistakeCounts")
       .def(nb::init<const Bins&, std::int64_t, In<std::int32_t, 1>,
                     std::optional<In<std::int64_t, 1>>, InOut<std::uint8_t, 1>, int>(),

@@ -77,6 +77,9 @@ def surrogate_cut(
     regrets: NDArray[np.int64],
     totals: NDArray[np.int64],
     label: int,
+    weights: NDArray[np.int64] | None,
+    min_weight: int,
+    prices: NDArray[np.int64] | None,
     n_threads: int,
 ) -> Cut | None: ...
 

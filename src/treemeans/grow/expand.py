@@ -45,6 +45,9 @@ def expand(sapling: Sapling, max_leaves: int, progress: Progress) -> None:
 
 
 def _search(sapling: Sapling, leaf: int) -> Cut | None:
+    if not sapling.may_cut(leaf):
+        return None
+    weights = sapling.costs.weights
     return _core.surrogate_cut(
         sapling.table.bins,
         sapling.table.points,
@@ -52,5 +55,8 @@ def _search(sapling: Sapling, leaf: int) -> Cut | None:
         sapling.costs.regrets.values,
         sapling.totals[leaf],
         sapling.cheapest[leaf],
+        None if weights is None else weights.values,
+        sapling.limits.min_weight,
+        None,
         sapling.n_threads,
     )

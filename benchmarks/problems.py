@@ -1,4 +1,4 @@
-"""The data sets of the speed table; they know nothing of the methods that are timed on them."""
+"""The data sets of the tables; they know nothing of the methods that are measured on them."""
 
 from __future__ import annotations
 
@@ -38,11 +38,17 @@ class Problem:
 
 _ALL = (
     Problem("iris", "iris", 3),
+    Problem("wine", "wine", 3),
+    Problem("breast_cancer", "breast_cancer", 2),
+    Problem("digits", "digits", 10),
+    Problem("mice_protein", "mice_protein", 8),
+    Problem("anuran", "anuran", 10),
     Problem("avila", "avila", 12),
     Problem("covtype", "covtype", 7),
     Problem("20newsgroups", "20newsgroups", 20, sparse=True),
     Problem("cifar10_10k", "cifar10", 10, parts=(1,)),
     Problem("cifar10", "cifar10", 10),
+    Problem("synthetic_1", "synthetic_1", 3),
     Problem("synthetic_2", "synthetic_2", 30),
 )
 PROBLEMS = {problem.name: problem for problem in _ALL}

@@ -1,4 +1,4 @@
-"""The reference k-means of a problem: computed and timed once, then read from disk."""
+"""The reference k-means of a problem and seed: computed and timed once, then read from disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parent / ".cache"
 
 @dataclass(frozen=True)
 class Reference:
-    """Centers and labels of KMeans(n_init=10), its cost, and what it took on one thread."""
+    """Centers and labels of a k-means, its cost, and what it took on one thread."""
 
     centers: NDArray[Any]
     labels: NDArray[Any]
@@ -24,22 +24,24 @@ class Reference:
     peak_bytes: int
 
 
-def path_of(problem: str) -> Path:
-    """Return the file that keeps the reference of a problem."""
-    return FOLDER / f"{problem}.npz"
+def path_of(problem: str, seed: int = 0, n_init: int = 10) -> Path:
+    """Return the file that keeps a reference; the speed table's, seed 0, has the plain name."""
+    of_seed = f"-seed{seed}" if seed else ""
+    of_starts = f"-{n_init}init" if n_init != 10 else ""
+    return FOLDER / f"{problem}{of_seed}{of_starts}.npz"
 
 
-def save(problem: str, reference: Reference) -> None:
+def save(path: Path, reference: Reference) -> None:
     """Write the reference, whole or not at all."""
-    FOLDER.mkdir(exist_ok=True)
-    draft = FOLDER / f"{problem}.draft.npz"
+    path.parent.mkdir(exist_ok=True)
+    draft = path.with_suffix(".draft.npz")
     np.savez(draft, **vars(reference))
-    draft.replace(path_of(problem))
+    draft.replace(path)
 
 
-def read(problem: str) -> Reference:
+def read(problem: str, seed: int = 0, n_init: int = 10) -> Reference:
     """Read a saved reference."""
-    with np.load(path_of(problem)) as file:
+    with np.load(path_of(problem, seed, n_init)) as file:
         return Reference(
             file["centers"],
             file["labels"],

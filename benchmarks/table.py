@@ -23,12 +23,12 @@ TIMES = (
 def render(results: dict[str, Any]) -> str:
     """Return both tables, and a line for everything that failed."""
     rows = results["rows"]
-    bars = [_bar_line(bar) for row in rows for bar in bars_of(row)]
+    bars = [bar_line(bar) for row in rows for bar in bars_of(row)]
     parts = [
-        _columns([TIMES, *map(_time_line, rows)]),
+        columns([TIMES, *map(_time_line, rows)]),
         "reads: one-thread time over the time to read the input once. memory: peak beyond the\n"
         "input, in inputs (dense float64, or non-zeros). cost: over that of the reference.",
-        _columns([("problem", "bar", "limit", "measured", "verdict"), *bars]),
+        columns([("problem", "bar", "limit", "measured", "verdict"), *bars]),
         "\n".join([*_disturbed(rows), *_failures(rows)]),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -39,20 +39,20 @@ def _time_line(row: Row) -> list[str]:
     cells = row["cells"]
     ours, official = cells.get("treemeans_1", {}), cells.get("official_1", {})
     names = ("kmeans", "official_1", "treemeans_1", "treemeans_2")
-    seconds = [_number(cells.get(name, {}).get("seconds")) for name in names]
+    seconds = [number(cells.get(name, {}).get("seconds")) for name in names]
     reads = ours["seconds"] / ours["read_seconds"] if "seconds" in ours else None
     memory = [memory_ratio(row, name) for name in ("treemeans_1", "official_1")]
     costs = [cell.get("cost_ratio") for cell in (ours, official)]
     size = [str(row.get(key, "-")) for key in ("n", "d", "k")]
-    end = [_number(reads), *map(_number, memory), *(_number(cost, 4) for cost in costs)]
+    end = [number(reads), *map(number, memory), *(number(cost, 4) for cost in costs)]
     return [row["problem"], *size, *seconds, *end]
 
 
-def _bar_line(bar: Bar) -> list[str]:
+def bar_line(bar: Bar) -> list[str]:
     """Return one line of the table of promises."""
     sign = ">=" if bar.at_least else "<="
-    limit = f"{sign} {_number(bar.limit)}"
-    return [bar.problem, bar.what, limit, _number(bar.measured), bar.verdict]
+    limit = f"{sign} {number(bar.limit)}"
+    return [bar.problem, bar.what, limit, number(bar.measured), bar.verdict]
 
 
 def _failures(rows: list[Row]) -> list[str]:
@@ -76,14 +76,14 @@ def _titled(rows: list[Row]) -> list[tuple[str, dict[str, Any]]]:
     return [(f"{row['problem']}, {name}", c) for row in rows for name, c in row["cells"].items()]
 
 
-def _number(value: float | None, digits: int = 3) -> str:
+def number(value: float | None, digits: int = 3) -> str:
     """Write a number with three digits that count, or a dash."""
     if value is None:
         return "-"
     return f"{value:.0f}" if value >= 1000 else f"{value:#.{digits}g}".rstrip(".")
 
 
-def _columns(lines: Sequence[Sequence[str]]) -> str:
+def columns(lines: Sequence[Sequence[str]]) -> str:
     """Align cells in columns, words to the left and numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     left = [any(cell[:1].isalpha() for cell in column[1:]) for column in zip(*lines, strict=True)]

@@ -14,11 +14,11 @@ from typing import Any
 import methods
 import numpy as np
 import reference
+from cost import kmeans_cost, values
 from measure import measure, once
 from methods import sklearn_kmeans
 from numpy.typing import NDArray
 from problems import PROBLEMS, Problem, Table, input_bytes
-from scipy import sparse
 
 PREDICT_ROUNDS = 7
 # The method needs a few rows of each cluster to warm up on.
@@ -35,16 +35,20 @@ class Cell:
     threads: int = 1
     repeat: int = 1
     compact: bool = False
+    seed: int = 0
+    n_init: int = 10
 
 
 def cluster(cell: Cell, problem: Problem, X: Table) -> dict[str, Any]:
     """Compute, time and save the reference k-means."""
     sklearn_kmeans.fit(X[: 20 * problem.k], problem.k, cell.threads)
-    run = once(lambda: sklearn_kmeans.fit(X, problem.k, cell.threads))
+    start = (cell.threads, cell.seed, cell.n_init)
+    run = once(lambda: sklearn_kmeans.fit(X, problem.k, *start))
     model = run.result
     found = (model.cluster_centers_, model.labels_, float(model.inertia_))
     took = (run.seconds, run.cpu_seconds, run.peak_bytes or 0)
-    reference.save(problem.name, reference.Reference(*found, *took))
+    path = reference.path_of(problem.name, cell.seed, cell.n_init)
+    reference.save(path, reference.Reference(*found, *took))
     return {"seconds": run.seconds}
 
 
@@ -55,7 +59,7 @@ def fit(cell: Cell, problem: Problem, X: Table) -> dict[str, Any]:
     some = table[_few_of_each(known.labels)]
     method.fit(some, problem.k, known.centers, cell.threads)
     run = measure(lambda: method.fit(table, problem.k, known.centers, cell.threads), cell.repeat)
-    cost = _cost(table, method.labels(run.result, table))
+    cost = kmeans_cost(table, method.labels(run.result, table))
     return {
         "seconds": run.seconds,
         "cpu_seconds": run.cpu_seconds,
@@ -63,7 +67,7 @@ def fit(cell: Cell, problem: Problem, X: Table) -> dict[str, Any]:
         "peak_bytes": run.peak_bytes,
         "input_bytes": input_bytes(table),
         "cost_ratio": cost / known.inertia,
-        "read_seconds": measure(_values(table).max, cell.repeat).seconds,
+        "read_seconds": measure(values(table).max, cell.repeat).seconds,
     }
 
 
@@ -88,23 +92,6 @@ def _few_of_each(labels: NDArray[Any]) -> NDArray[Any]:
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
     return np.sort(order[rank < WARM_ROWS])
-
-
-def _values(X: Table) -> NDArray[Any]:
-    """Return all stored values of X in a row; the largest of them is found by reading X once."""
-    values: NDArray[Any] = X.ravel() if isinstance(X, np.ndarray) else X.data
-    return values
-
-
-def _cost(X: Table, labels: NDArray[Any]) -> float:
-    """Return the k-means cost of a clustering: all squares, less those of the clusters' sums."""
-    n, (clusters, codes) = X.shape[0], np.unique(labels, return_inverse=True)
-    member = sparse.csr_matrix((np.ones(n), (codes, np.arange(n))), shape=(len(clusters), n))
-    sums = member @ X
-    dense = sums.toarray() if sparse.issparse(sums) else sums
-    values = _values(X)
-    squares = np.einsum("i,i->", values, values, dtype=np.float64)
-    return float(squares - ((dense**2).sum(axis=1) / np.bincount(codes)).sum())
 
 
 def main() -> None:

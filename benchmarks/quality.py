@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fits
@@ -44,7 +44,7 @@ def run_problem(problem: str, options: argparse.Namespace, results: Results) -> 
     X: Table | None = None
     jobs = list(_jobs(problem, options))
     for number, job in enumerate(jobs, start=1):
-        known = _reference(job, options.cached)
+        known = results.references.get((problem, job.seed)) or _reference(job, options.cached)
         if known is None:
             continue
         results.references[problem, job.seed] = known
@@ -96,7 +96,7 @@ def _enter(results: Results, job: Job, fit: Fit) -> None:
             results.fits[(job.problem, job.seed, size), job.method] = fit
 
 
-def _list_of(kind: type, allowed: tuple[object, ...]) -> object:
+def _list_of(kind: type, allowed: tuple[object, ...]) -> Callable[[str], tuple[object, ...]]:
     """Return a reader of comma-separated values."""
 
     def read(text: str) -> tuple[object, ...]:

@@ -138,7 +138,7 @@ def _promises(results: Results) -> Section:
         notes += [f"{method} costs more than IMM on {len(worse)} cells: {named}."] if worse else []
     old = results.of_another_version()
     notes += [f"{old} numbers come from another version of the package."] if old else []
-    return Section("The bars", lines, "\n".join(notes))
+    return Section("The bars", lines, "\n".join(f"- {note}" for note in notes))
 
 
 def _over_seeds(results: Results, problem: str, size: int, method: str) -> list[float]:

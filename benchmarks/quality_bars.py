@@ -64,8 +64,7 @@ class Results:
 
 def bars_of(results: Results) -> list[Bar]:
     """Return the promises, with what was measured."""
-    search = pairs(results, "search", SEVEN)
-    ratio = sum(ours for ours, _ in search) / sum(imm for _, imm in search) if search else None
+    ratio = ratio_of_means(results, SEVEN)
     share, slower = largest(results, search_share), largest(results, local_share)
     return [
         Bar("the seven", "search / IMM, ratio of the mean excesses", SEARCH_OF_IMM, False, ratio),
@@ -74,6 +73,13 @@ def bars_of(results: Results) -> list[Bar]:
         Bar("all", "cells where local costs more than IMM", 0.0, False, _worse(results, "local")),
         Bar("all", "local s / unrefined fit s, largest", LOCAL_OF_FIT, False, slower),
     ]
+
+
+def ratio_of_means(results: Results, problems: tuple[str, ...]) -> float | None:
+    """Return the mean excess of the search over that of IMM, over the cells that have both."""
+    search = pairs(results, "search", problems)
+    whole = sum(imm for _, imm in search)
+    return sum(ours for ours, _ in search) / whole if whole > SAME else None
 
 
 def mean_of_ratios(results: Results) -> float | None:

@@ -13,6 +13,12 @@ struct Cut {
   std::int64_t cost;
   std::int32_t feature;
   double low, high;
+
+  // Half way, so on neither value; the lower one where no float lies between them.
+  double threshold() const {
+    const double middle = low / 2 + high / 2;
+    return low <= middle && middle < high ? middle : low;
+  }
 };
 
 // Raises `low` to the greatest value up to `edge`, lowers `high` to the least above it.

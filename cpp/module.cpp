@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "binning.hpp"
+#include "bonsai.hpp"
 #include "distances.hpp"
 #include "mistakes.hpp"
 #include "partition.hpp"
@@ -242,6 +244,84 @@ class PyMistakeCounts {
   std::optional<MistakeCounts<std::int64_t>> weighted_;
 };
 
+// A tree under the shears together with the arrays it stands on.
+class PyBonsai {
+ public:
+  PyBonsai(nb::object bins, nb::object points, In<std::int64_t, 2> regrets, In<Row, 1> rows,
+           std::optional<In<std::int64_t, 1>> weights, std::int64_t min_weight,
+           std::optional<In<std::int64_t, 1>> prices, std::int32_t max_depth)
+      : bins_(std::move(bins)),
+        points_(std::move(points)),
+        regrets_(regrets),
+        weights_(std::move(weights)),
+        prices_(std::move(prices)),
+        tree_({nb::cast<const Bins*>(bins_), nb::cast<const Points*>(points_), regrets.data(),
+               static_cast<std::int64_t>(regrets.shape(1)), terms_of(weights_, min_weight, prices_),
+               max_depth},
+              rows.data(), static_cast<std::int64_t>(rows.shape(0))) {}
+
+  std::int32_t n_leaves() const { return tree_.n_leaves(); }
+  std::int64_t cost() const { return tree_.cost(); }
+  std::int64_t steps() const { return tree_.steps(); }
+  std::int64_t regret(std::int32_t leaf) const { return twig(leaf).totals[twig(leaf).label]; }
+  std::int32_t feature(std::int32_t node) const { return twig(node).feature; }
+  std::pair<std::int32_t, std::int32_t> children(std::int32_t node) const {
+    return {twig(node).left, twig(node).right};
+  }
+  // Nodes of the tree, parents first: number, feature, threshold, left, right, label.
+  using Nodes = std::vector<
+      std::tuple<std::int32_t, std::int32_t, double, std::int32_t, std::int32_t, std::int32_t>>;
+  Nodes nodes() const {
+    Nodes found;
+    std::vector<std::int32_t> queue{0};
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const Twig& t = twig(queue[i]);
+      found.emplace_back(queue[i], t.feature, t.threshold, t.left, t.right, t.label);
+      if (!t.is_leaf()) queue.insert(queue.end(), {t.left, t.right});
+    }
+    return found;
+  }
+  Out<std::int32_t> labels() const {
+    auto labels = new_array<std::int32_t>({tree_.labels().size()});
+    std::copy(tree_.labels().begin(), tree_.labels().end(), labels.data());
+    return labels;
+  }
+  void reprice(In<std::int64_t, 2> regrets, std::optional<In<std::int64_t, 1>> prices) {
+    regrets_ = regrets;
+    prices_ = std::move(prices);
+    nb::gil_scoped_release release;
+    tree_.reprice(regrets_.data(), or_null<std::int64_t>(prices_));
+  }
+  CutTuple search(std::int32_t leaf, std::optional<In<std::int64_t, 1>> prices, int n_threads) {
+    nb::gil_scoped_release release;
+    return as_tuple(tree_.search(leaf, or_null<std::int64_t>(prices), n_threads));
+  }
+  std::optional<std::pair<std::int32_t, std::int32_t>> split(std::int32_t leaf,
+                                                             std::int32_t feature,
+                                                             double threshold) {
+    nb::gil_scoped_release release;
+    if (!tree_.split(leaf, feature, threshold)) return std::nullopt;
+    return std::make_pair(twig(leaf).left, twig(leaf).right);
+  }
+  bool resplit(std::int32_t node, std::optional<In<std::int64_t, 1>> prices, int n_threads) {
+    nb::gil_scoped_release release;
+    return tree_.resplit(node, or_null<std::int64_t>(prices), n_threads);
+  }
+  void collapse(std::int32_t node) { tree_.collapse(node); }
+  void settle(std::int32_t root, std::int64_t max_looks, int n_threads) {
+    nb::gil_scoped_release release;
+    tree_.settle(root, max_looks, n_threads);
+  }
+
+ private:
+  const Twig& twig(std::int32_t node) const { return tree_.twigs()[node]; }
+
+  nb::object bins_, points_;  // kept alive, by copies too
+  In<std::int64_t, 2> regrets_;
+  std::optional<In<std::int64_t, 1>> weights_, prices_;
+  Bonsai tree_;
+};
+
 void bind_points(nb::module_& m) {
   nb::class_<Points>(m, "Points")
       .def("all_finite", &Points::all_finite, "n_threads"_a,
@@ -289,6 +369,30 @@ void bind_searches(nb::module_& m) {
            "n_threads"_a);
 }
 
+void bind_bonsai(nb::module_& m) {
+  nb::class_<PyBonsai>(m, "Bonsai")
+      .def(nb::init<nb::object, nb::object, In<std::int64_t, 2>, In<Row, 1>,
+                    std::optional<In<std::int64_t, 1>>, std::int64_t,
+                    std::optional<In<std::int64_t, 1>>, std::int32_t>(),
+           "bins"_a, "points"_a, "regrets"_a, "rows"_a, "weights"_a.none(), "min_weight"_a,
+           "prices"_a.none(), "max_depth"_a)
+      .def("copy", [](const PyBonsai& tree) { return PyBonsai(tree); })
+      .def_prop_ro("n_leaves", &PyBonsai::n_leaves)
+      .def_prop_ro("cost", &PyBonsai::cost)
+      .def_prop_ro("steps", &PyBonsai::steps)
+      .def("regret", &PyBonsai::regret, "leaf"_a)
+      .def("feature", &PyBonsai::feature, "node"_a)
+      .def("children", &PyBonsai::children, "node"_a)
+      .def("nodes", &PyBonsai::nodes)
+      .def("labels", &PyBonsai::labels)
+      .def("reprice", &PyBonsai::reprice, "regrets"_a, "prices"_a.none())
+      .def("search", &PyBonsai::search, "leaf"_a, "prices"_a.none(), "n_threads"_a)
+      .def("split", &PyBonsai::split, "leaf"_a, "feature"_a, "threshold"_a)
+      .def("resplit", &PyBonsai::resplit, "node"_a, "prices"_a.none(), "n_threads"_a)
+      .def("collapse", &PyBonsai::collapse, "node"_a)
+      .def("settle", &PyBonsai::settle, "root"_a, "max_looks"_a, "n_threads"_a);
+}
+
 }  // namespace
 }  // namespace treemeans
 
@@ -298,5 +402,6 @@ NB_MODULE(_core, m) {
   treemeans::bind_bins(m);
   treemeans::bind_costs(m);
   treemeans::bind_searches(m);
+  treemeans::bind_bonsai(m);
   m.def("max_threads", [] { return omp_get_max_threads(); });
 }

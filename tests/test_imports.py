@@ -18,6 +18,7 @@ ALLOWED = {
     "costs": {"_core"},
     "limits": {"costs"},
     "grow": {"_core", "tables", "tree", "costs", "limits", "progress"},
+    "refine": {"_core", "tables", "tree", "costs", "limits", "progress", "grow"},
 }
 ENTRANCES = {"__init__", "__main__"}
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib", "dask", "pytest", "hypothesis"}

@@ -1,7 +1,8 @@
-"""Limits a user sets to a tree, in the units of the cost table. Every search honours them."""
+"""Limits a user sets to a tree. Every search honours them."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -9,10 +10,12 @@ from numpy.typing import NDArray
 
 from treemeans.costs import CostTable
 
+_DEAREST = 2.0**61  # no sum of regrets exceeds it
+
 
 @dataclass(frozen=True)
 class Limits:
-    """What a tree may be.
+    """What a tree may be, in the units of a cost table.
 
     Attributes
     ----------
@@ -26,21 +29,46 @@ class Limits:
     max_depth: int | None = None
     prices: NDArray[np.float64] | None = None
 
-    @classmethod
-    def of(
-        cls,
-        min_samples_leaf: float,
-        max_depth: int | None,
-        feature_costs: NDArray[np.float64] | None,
-        costs: CostTable,
-    ) -> Self:
-        """Limits for rows that cost ``costs``. A leaf of less than one row is a share of all."""
+    def price_of(self, feature: int, costs: CostTable) -> int:
+        """Price of a cut on a feature, in the fixed point of the regrets."""
+        if self.prices is None:
+            return 0
+        price = float(self.prices[feature]) * costs.cheapest / costs.regrets.unit
+        return round(min(price, _DEAREST))
+
+    def slot_prices(self, features: Sequence[int], costs: CostTable) -> NDArray[np.int64] | None:
+        """The same for each of ``features``; None where all are free."""
+        if self.prices is None:
+            return None
+        return np.array([self.price_of(feature, costs) for feature in features], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a tree may be, as the user says it.
+
+    Attributes
+    ----------
+    min_samples_leaf : least weight of a leaf, a row counting 1; below 1, a share of all rows
+    max_depth : most cuts above a leaf; None for any number
+    feature_costs : of a cut on each feature, as a share of the reference's cost; or None
+    """
+
+    min_samples_leaf: float = 1
+    max_depth: int | None = None
+    feature_costs: NDArray[np.float64] | None = None
+
+    def limits(self, costs: CostTable) -> Limits:
+        """The same in the units of ``costs``. A least weight of 1 is none: any row has its own."""
         unit = 1.0 if costs.weights is None else costs.weights.unit
-        least = float(min_samples_leaf)
+        least = float(self.min_samples_leaf)
         if least < 1.0:
             least *= costs.total_weight * unit
-        return cls(
-            min_weight=1 if least <= 1.0 else math.ceil(least / unit),
-            max_depth=max_depth,
-            prices=feature_costs,
+        return Limits(
+            1 if least <= 1.0 else math.ceil(least / unit), self.max_depth, self.feature_costs
         )
+
+    def for_sample(self, share: float) -> Self:
+        """For a sample that weighs ``share`` of all rows."""
+        least = self.min_samples_leaf
+        return replace(self, min_samples_leaf=max(1.0, least * share) if least > 1 else least)

@@ -23,15 +23,16 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def update(self, done: int) -> None:
-        """Say how much is done."""
+    def update(self, done: int, note: str = "") -> None:
+        """Say how much is done, and what else there is to say."""
         if not self.enabled or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _REFRESH
         self._shown = True
         full = _WIDTH * done // max(self.total, 1)
         bar = "#" * full + "-" * (_WIDTH - full)
-        sys.stderr.write(f"\r{self.what} [{bar}] {done}/{self.total}")
+        count = f"{100 * done // max(self.total, 1)} %" if note else f"{done}/{self.total}"
+        sys.stderr.write(f"\r{self.what} [{bar}] {count} {note}".rstrip())
         sys.stderr.flush()
 
     def __exit__(

@@ -27,6 +27,7 @@ class Sapling:
         self.costs = costs
         self.n_threads = n_threads
         self.limits = Limits() if limits is None else limits
+        self.slot_prices = self.limits.slot_prices(table.bins.feature, costs)
         self.feature: list[int] = []
         self.threshold: list[float] = []
         self.left: list[int] = []
@@ -71,6 +72,12 @@ class Sapling:
         if limits.max_depth is not None and self.depth[node] >= limits.max_depth:
             return False
         return limits.min_weight <= 1 or self.weight(node) >= 2 * limits.min_weight
+
+    def price_of(self, feature: int) -> int:
+        """What a cut on a feature must save more than, in fixed point."""
+        if self.limits.prices is None:
+            return 0
+        return self.limits.price_of(feature, self.costs)
 
     def regret(self, node: int) -> int:
         """What the node's rows cost beyond each one's cheapest center, with the best label."""

@@ -1,0 +1,110 @@
+// A tree that is kept small and shaped again and again: leaves are cut, subtrees torn out, and
+// every split is chosen anew with the rest of the tree fixed.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "binning.hpp"
+#include "cut.hpp"
+#include "points.hpp"
+#include "terms.hpp"
+
+namespace treemeans {
+
+// What a tree is shaped on: the features, and the whole table's regrets (n x k, in fixed point).
+struct Ground {
+  const Bins* bins;
+  const Points* points;
+  const std::int64_t* regrets;
+  std::int64_t k;
+  Terms terms;
+  std::int32_t max_depth = std::numeric_limits<std::int32_t>::max();
+};
+
+// A node. One that has been torn out has no rows.
+struct Twig {
+  std::int32_t feature = -1;  // -1: a leaf
+  double threshold = 0.0;
+  std::int32_t left = -1, right = -1, parent = -1;
+  std::int32_t depth = 0;
+  std::int32_t label = 0;
+  bool settled = false;  // its split is the best there is, the rest being as it is
+  std::shared_ptr<const std::vector<Row>> rows;  // ascending
+  std::vector<std::int64_t> totals;              // of a leaf: the regrets of its rows, by center
+  bool searched = false;                         // a leaf whose best cut is known
+  std::optional<Cut> best;
+
+  bool is_leaf() const { return feature < 0; }
+};
+
+// Leaves carry their cheapest center, and none is empty. Copies share the rows of the nodes they
+// have in common.
+class Bonsai {
+ public:
+  Bonsai(const Ground& ground, const Row* rows, std::int64_t n);
+
+  const std::vector<Twig>& twigs() const { return twigs_; }
+  std::int32_t n_leaves() const { return n_leaves_; }
+  // The label of every row of the table; of no meaning for one that is not in the tree.
+  const std::vector<std::int32_t>& labels() const { return labels_; }
+  // The leaves' regrets, and the prices of the cuts.
+  std::int64_t cost() const;
+  // Values read and added so far: a measure of time that is the same on every machine.
+  std::int64_t steps() const { return steps_; }
+
+  // Other regrets, and prices to match: every leaf is labelled, and every split questioned, again.
+  void reprice(const std::int64_t* regrets, const std::int64_t* prices);
+  // The best cut of a leaf at the given prices; none where the terms or the depth forbid any.
+  std::optional<Cut> search(std::int32_t leaf, const std::int64_t* prices, int n_threads);
+  // Cuts a leaf. False, and nothing done, where a side would be empty.
+  bool split(std::int32_t leaf, std::int32_t feature, double threshold);
+  // Cuts a node anew, by the best cut at the given prices, even if that costs more. False, and
+  // nothing done, where there is none that the limits permit.
+  bool resplit(std::int32_t node, const std::int64_t* prices, int n_threads);
+  // Makes a leaf of a node.
+  void collapse(std::int32_t node);
+  // Chooses every split of a subtree again, from its root down, until none improves or `max_looks`
+  // have been looked at. A split that saves nothing is dropped, with the side of it that costs
+  // more. Never raises the cost.
+  void settle(std::int32_t root, std::int64_t max_looks, int n_threads);
+
+ private:
+  using Rows = std::vector<Row>;
+  struct Sides {
+    std::vector<std::int64_t> left, right;
+    std::int64_t now = 0, all_left = 0, all_right = 0;
+  };
+
+  std::int64_t price_of(std::int32_t feature) const;
+  std::int64_t scan_steps(std::int64_t n_rows) const;
+  std::int32_t add(std::int32_t parent, Rows rows);
+  void label_leaf(Twig& leaf);
+  void sum_leaf(Twig& leaf);
+  void discard(std::int32_t node);
+  void replace(std::int32_t node, std::int32_t heir);
+  bool fill(std::int32_t node, std::shared_ptr<const Rows> rows);
+  std::pair<Rows, Rows> part(const Rows& rows, std::int32_t feature, double threshold);
+  std::vector<std::int64_t> prices_in(std::int32_t node, const Rows& rows);
+  Sides sides_of(std::int32_t node);
+  std::optional<Cut> fork_cut(std::int32_t node, const Sides& sides, const Terms& terms,
+                              int n_threads);
+  void question(std::int32_t node);
+  bool choose_again(std::int32_t node, int n_threads);
+  void drop(std::int32_t node, std::int32_t heir);
+  bool adopt(std::int32_t node, const Cut& cut);
+
+  Ground ground_;
+  std::vector<Twig> twigs_;
+  std::vector<std::int32_t> free_;  // torn-out twigs
+  std::vector<std::int32_t> labels_;
+  std::vector<std::int32_t> slot_of_;  // of each feature; -1: none
+  std::int32_t n_leaves_ = 0;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace treemeans

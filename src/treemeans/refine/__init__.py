@@ -1,0 +1,1 @@
+"""Refining a tree of fixed size: its splits chosen again, its centers moved, parts regrown."""

@@ -1,0 +1,66 @@
+"""How long a search goes on."""
+
+import time
+import warnings
+
+from treemeans.progress import Progress
+
+DEFAULT_STEPS = 1_200_000_000
+"""Values read and added in a search of default effort: about three seconds on one core.
+
+Counted, not timed, so that the same input gives the same tree on every machine."""
+
+
+class Budget:
+    """Rounds, seconds or steps; whichever is spent first ends the search.
+
+    ``share`` is how much of it is spent, from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        max_iter: int | None,
+        max_time: float | None,
+        reference_cost: float,
+        progress: Progress,
+    ) -> None:
+        self._max_iter = max_iter
+        self._max_time = max_time
+        self._max_steps = DEFAULT_STEPS if max_iter is None and max_time is None else None
+        self._reference_cost = reference_cost
+        self._progress = progress
+        self._rounds = self._steps = 0
+        self._begin = time.monotonic()
+        self._interrupted = False
+
+    @property
+    def share(self) -> float:
+        """How much is spent."""
+        shares = [0.0]
+        if self._max_iter is not None:
+            shares.append(self._rounds / max(self._max_iter, 1) if self._max_iter else 1.0)
+        if self._max_time is not None:
+            elapsed = time.monotonic() - self._begin
+            shares.append(elapsed / self._max_time if self._max_time else 1.0)
+        if self._max_steps is not None:
+            shares.append(self._steps / self._max_steps)
+        return min(max(shares), 1.0)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the search is over."""
+        return self._interrupted or self.share >= 1.0
+
+    def spend(self, steps: int, cost: float) -> None:
+        """A round is done; ``cost`` is that of the best tree so far."""
+        self._rounds += 1
+        self._steps += max(steps, 1)
+        ratio = cost / self._reference_cost if self._reference_cost > 0.0 else 1.0
+        self._progress.update(round(1000 * self.share), f"ratio {ratio:.4f}")
+
+    def interrupt(self) -> None:
+        """Stop now: the user asked for it."""
+        self._interrupted = True
+        warnings.warn(
+            "The search was interrupted; the best tree so far is kept.", UserWarning, stacklevel=5
+        )

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <limits>
 #include <tuple>
 
@@ -14,21 +15,37 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The first threshold found with so few mistakes: just above the value `at`.
+// Mistakes by a divisor, and a price: whole + rest / divisor, exactly.
+struct Score {
+  std::int64_t whole = std::numeric_limits<std::int64_t>::max();
+  std::int64_t rest = 0, divisor = 1;
+
+  static Score of(std::int64_t mistakes, std::int64_t divisor, std::int64_t price) {
+    return {price + mistakes / divisor, mistakes % divisor, divisor};
+  }
+  std::weak_ordering operator<=>(const Score& other) const {
+    if (whole != other.whole) return whole <=> other.whole;
+    return rest * other.divisor <=> other.rest * divisor;
+  }
+  bool operator==(const Score& other) const { return (*this <=> other) == 0; }
+};
+
+// The first threshold found with so low a score: just above the value `at`.
 struct Place {
-  std::int64_t mistakes = std::numeric_limits<std::int64_t>::max();
+  Score score;
   std::int32_t feature = std::numeric_limits<std::int32_t>::max();
+  std::int32_t slot = -1;
   double at = 0.0;
 
   void offer(const Place& other) {
-    if (std::tie(other.mistakes, other.feature, other.at) < std::tie(mistakes, feature, at))
+    if (std::tie(other.score, other.feature, other.at) < std::tie(score, feature, at))
       *this = other;
   }
 };
 
-// A wide bin in which no threshold makes fewer mistakes than `bound`.
+// A wide bin in which no threshold scores less than `bound`.
 struct Suspect {
-  std::int64_t bound;
+  Score bound;
   std::int32_t feature, slot;
   std::int64_t bin;  // of the slot
   double low;
@@ -37,23 +54,6 @@ struct Suspect {
 struct Findings {
   Place best;
   std::vector<Suspect> suspects;
-};
-
-// A node's centers in ascending order on one feature; equals by index.
-struct Ordered {
-  std::vector<std::int32_t> center;
-  std::vector<double> at;
-
-  void sort(const MistakeNode& node, std::int32_t feature) {
-    const double* value = node.centers + std::int64_t{feature} * node.k;
-    center = node.members;
-    std::sort(center.begin(), center.end(), [&](std::int32_t a, std::int32_t b) {
-      return std::tie(value[a], a) < std::tie(value[b], b);
-    });
-    at.clear();
-    for (std::int32_t c : center) at.push_back(value[c]);
-  }
-  std::size_t size() const { return center.size(); }
 };
 
 template <class Count>
@@ -84,14 +84,18 @@ class SlotScan {
   SlotScan(const Bins& bins, const std::vector<Count>& counts, const std::vector<Count>& totals)
       : bins_(bins), counts_(counts), totals_(totals) {}
 
-  // False where no threshold separates the node's centers.
-  bool start(const MistakeNode& node, std::int32_t slot) {
+  // False where no threshold that the room admits separates the node's centers.
+  bool start(const MistakeNode& node, std::int32_t slot, const Room& room, std::int64_t price) {
     slot_ = slot;
     feature_ = bins_.feature[slot];
     first_ = bins_.first[slot];
     n_bins_ = bins_.first[slot + 1] - first_;
+    rule_ = node.rule;
+    unit_ = node.unit;
+    room_ = room;
+    price_ = price;
     centers_.sort(node, feature_);
-    return centers_.at.front() < centers_.at.back();
+    return centers_.differ() && room.low < room.high;
   }
 
   void run(Findings& found) {
@@ -101,11 +105,13 @@ class SlotScan {
     std::int64_t mistakes = 0, b = 0;
     std::size_t passed = 0;
     while (passed < size()) {
+      std::int64_t most = worth(passed, found.best);
       for (; b < bin_of_[passed]; ++b) {  // bins that hold no center
         if (wide) suspect(b, mistakes, passed, passed, found);
         mistakes += change_[b];
-        if (passed > 0 && mistakes <= found.best.mistakes && bins_.occurs(first_ + b))
-          offer(mistakes, passed, high(b), found.best);
+        if (mistakes > most || !bins_.occurs(first_ + b)) continue;
+        offer(mistakes, passed, high(b), found.best);
+        most = worth(passed, found.best);
       }
       const double start = b < n_bins_ ? low(b) : kInfinity;
       while (passed < size() && centers_.at[passed] < start) {  // centers in the gap before bin b
@@ -124,7 +130,7 @@ class SlotScan {
     }
   }
 
-  // Every distinct value inside bin b: the living rows there, by value.
+  // Every distinct value inside bin b: the rows there that count, by value.
   struct Point {
     double value;
     std::int32_t center;
@@ -173,8 +179,26 @@ class SlotScan {
            centers_.center[j] * n_bins_;
   }
 
+  std::int64_t divisor(std::size_t passed) const {
+    if (rule_ == Rule::mistakes) return 1;
+    return static_cast<std::int64_t>(std::min(passed, size() - passed));
+  }
+
+  Score score(std::int64_t mistakes, std::size_t passed) const {
+    return Score::of(mistakes * unit_, divisor(passed), price_);
+  }
+
   void offer(std::int64_t mistakes, std::size_t passed, double at, Place& best) const {
-    if (passed > 0 && passed < size()) best.offer({mistakes, feature_, at});
+    if (passed > 0 && passed < size() && room_.admits(at))
+      best.offer({score(mistakes, passed), feature_, slot_, at});
+  }
+
+  // The most mistakes a cut may make and still be as good as the best.
+  std::int64_t worth(std::size_t passed, const Place& best) const {
+    if (passed == 0 || best.score.whole < price_) return -1;
+    const std::int64_t by = divisor(passed), most = best.score.whole - price_;
+    constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+    return most >= any / by ? any : (most * by + (by - 1)) / unit_;
   }
 
   // A center belongs to the first bin whose values reach it, or to the gap before that bin.
@@ -205,10 +229,11 @@ class SlotScan {
   }
 
   // Centers [0, passed) are left of bin b, [passed, after) inside it or at its end. The least each
-  // can add: a left one's points that lie beyond the bin, a right one's that lie before it.
+  // can add: a left one's points that lie beyond the bin, a right one's that lie before it. The
+  // divisor is greatest next to the middle.
   void suspect(std::int64_t b, std::int64_t mistakes, std::size_t passed, std::size_t after,
                Findings& found) const {
-    if (!bins_.wide(first_ + b)) return;
+    if (!bins_.wide(first_ + b) || !room_.meets(low(b), high(b))) return;
     if (passed == size() || (passed == 0 && !(centers_.at[0] < high(b)))) return;
     std::int64_t bound = mistakes;
     for (std::size_t j = 0; j < passed; ++j) bound -= of(j)[b];
@@ -216,13 +241,19 @@ class SlotScan {
       const std::int64_t before = sum_of(of(j), b);
       bound += std::min<std::int64_t>(0, total(j) - 2 * before - of(j)[b]);
     }
-    if (bound <= found.best.mistakes) found.suspects.push_back({bound, feature_, slot_, b, low(b)});
+    const std::size_t middle = std::clamp(size() / 2, std::max<std::size_t>(passed, 1),
+                                          std::min(std::max<std::size_t>(after, 1), size() - 1));
+    const Score least = score(bound, middle);
+    if (least <= found.best.score) found.suspects.push_back({least, feature_, slot_, b, low(b)});
   }
 
   const Bins& bins_;
   const std::vector<Count>& counts_;
   const std::vector<Count>& totals_;
   Ordered centers_;
+  Rule rule_ = Rule::mistakes;
+  Room room_;
+  std::int64_t unit_ = 1, price_ = 0;
   std::int32_t slot_ = 0, feature_ = 0;
   std::int64_t first_ = 0, n_bins_ = 0;
   std::vector<std::int64_t> bin_of_, jump_;
@@ -231,41 +262,45 @@ class SlotScan {
 
 bool hopeless(const Suspect& suspect, const Place& best) {
   return std::tie(suspect.bound, suspect.feature, suspect.low) >
-         std::tie(best.mistakes, best.feature, best.at);
+         std::tie(best.score, best.feature, best.at);
 }
 
-// A slot's suspects that can still beat `best`: all collected in one walk over the rows.
+// A slot's suspects that can still beat `best`: all collected in one walk over the rows. The room
+// may begin at a dead row, so all values are looked at where there are limits.
 template <class Count>
 void refine_slot(const Points& points, const Bins& bins, const MistakeNode& node,
-                 const std::vector<Suspect>& suspects, SlotScan<Count>& scan, Place& best) {
+                 const std::vector<Suspect>& suspects, bool limited, SlotScan<Count>& scan,
+                 Place& best) {
   std::vector<std::int64_t> wanted;
   for (const Suspect& suspect : suspects)
     if (!hopeless(suspect, best)) wanted.push_back(suspect.bin);
   if (wanted.empty()) return;
   const Membership& membership = node.membership;
   const auto inside = look_inside(points, bins, suspects.front().slot, node.rows, node.n, wanted);
-  scan.start(node, suspects.front().slot);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    std::vector<typename SlotScan<Count>::Point> living;
+    std::vector<typename SlotScan<Count>::Point> counted;
     for (const Inside& found : inside[i]) {
       const Row row = node.rows[found.position];
-      if (membership.alive[row])
-        living.push_back({found.value, membership.nearest[row],
-                          membership.weights ? membership.weights[row] : 1});
+      if (membership.alive[row]) {
+        counted.push_back({found.value, membership.nearest[row],
+                           membership.weights ? membership.weights[row] : 1});
+      } else if (limited) {
+        counted.push_back({found.value, node.members.front(), 0});
+      }
     }
-    scan.run_inside(wanted[i], living, best);
+    scan.run_inside(wanted[i], counted, best);
   }
 }
 
-// From the last value or center that counts up to the next value or center of any kind.
-Cut close_gap(const Points& points, const MistakeNode& node, const Place& place, int n_threads) {
-  Cut cut{place.mistakes, place.feature, -kInfinity, kInfinity};
-  std::vector<double> values(node.n);
-  points.column(cut.feature, node.rows, node.n, values.data(), n_threads);
-  for (std::int32_t c : node.members)  // centers count like points that are alive
-    values.push_back(node.centers[std::int64_t{cut.feature} * node.k + c]);
+// From the last value or center that counts up to the next value or center of any kind. Where the
+// room begins, a dead row counts too.
+Cut close_gap(const Points& points, const MistakeNode& node, const Place& place, double begin,
+              int n_threads) {
+  Cut cut{place.score.whole, place.feature, -kInfinity, kInfinity};
+  const std::vector<double> values = values_of(points, node, cut.feature, n_threads);
   const auto counts = [&](std::size_t i) {
-    return static_cast<std::int64_t>(i) >= node.n || node.membership.alive[node.rows[i]] != 0;
+    return static_cast<std::int64_t>(i) >= node.n || node.membership.alive[node.rows[i]] != 0 ||
+           values[i] == begin;
   };
   double edge = place.at;
   for (bool found = false; !found; edge = std::nextafter(cut.low, -kInfinity)) {
@@ -417,7 +452,12 @@ void MistakeCounts<Count>::add_missing() {
 template <class Count>
 std::optional<Cut> MistakeCounts<Count>::least_mistakes_cut(const Points& points,
                                                             const MistakeNode& node,
+                                                            const CutLimits& limits,
                                                             int n_threads) const {
+  const std::vector<Room> rooms = find_room(bins_, points, node, limits, n_threads);
+  const auto start = [&](SlotScan<Count>& scan, std::int32_t slot) {
+    return scan.start(node, slot, rooms[slot], limits.price(bins_.feature[slot]));
+  };
   Findings all;
   const auto n_members = static_cast<std::int64_t>(node.members.size());
 #pragma omp parallel num_threads(threads_for(bins_.n_bins() * n_members, n_threads))
@@ -426,7 +466,7 @@ std::optional<Cut> MistakeCounts<Count>::least_mistakes_cut(const Points& points
     SlotScan<Count> scan(bins_, counts_, totals_);
 #pragma omp for schedule(dynamic, 16) nowait
     for (std::int32_t slot = 0; slot < bins_.n_slots(); ++slot)
-      if (scan.start(node, slot)) scan.run(mine);
+      if (start(scan, slot)) scan.run(mine);
 #pragma omp critical
     {
       all.best.offer(mine.best);
@@ -441,11 +481,12 @@ std::optional<Cut> MistakeCounts<Count>::least_mistakes_cut(const Points& points
   for (std::size_t i = 0; i < all.suspects.size(); ++i) {
     of_slot.push_back(all.suspects[i]);
     if (i + 1 < all.suspects.size() && all.suspects[i + 1].slot == all.suspects[i].slot) continue;
-    refine_slot(points, bins_, node, of_slot, scan, all.best);
+    start(scan, of_slot.front().slot);
+    refine_slot(points, bins_, node, of_slot, limits.least > 0, scan, all.best);
     of_slot.clear();
   }
-  if (all.best.mistakes == Place().mistakes) return std::nullopt;
-  return close_gap(points, node, all.best, n_threads);
+  if (all.best.slot < 0) return std::nullopt;
+  return close_gap(points, node, all.best, rooms[all.best.slot].low, n_threads);
 }
 
 template class MistakeCounts<std::int32_t>;

@@ -1,4 +1,4 @@
-// IMM's search: the cut of a node that parts the fewest points from their center.
+// The search of IMM and EMN: the cut of a node that parts the fewest points from their center.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +7,29 @@
 
 #include "binning.hpp"
 #include "cut.hpp"
+#include "members.hpp"
 #include "points.hpp"
+#include "room.hpp"
 
 namespace treemeans {
 
-// What every row is to IMM: its nearest center and its weight (null: all 1). A row once parted
-// from its center is dead: it still falls through the tree, but counts no more.
+// What every row is to the search: its nearest center and its weight (null: all 1). A row once
+// parted from its center is dead: it still falls through the tree, but counts no more.
 struct Membership {
   const std::int32_t* nearest;
   const std::int64_t* weights;
   std::uint8_t* alive;
 };
 
-// A node of IMM's tree: all rows that fall into it (ascending), the centers (n_features x k: a
-// feature's coordinates lie together) and which of them are the node's.
-struct MistakeNode {
-  const Row* rows;
-  std::int64_t n;
+// What is least: the mistakes (IMM), or the mistakes for each center on the side that has fewer of
+// them (EMN).
+enum class Rule { mistakes, mistakes_per_center };
+
+// unit: what one mistake is in the units of the prices.
+struct MistakeNode : CenterNode {
   Membership membership;
-  const double* centers;
-  std::int64_t k;
-  std::vector<std::int32_t> members;
+  Rule rule;
+  std::int64_t unit;
 };
 
 // Weight per slot, center and bin of the rows that are alive. A cut leaves every center's rows
@@ -43,10 +45,11 @@ class MistakeCounts {
   void bury(const Row* rows, std::int64_t n, std::int64_t n_left, const Membership& membership,
             const std::uint8_t* left, int n_threads);
 
-  // The cut with the fewest mistakes that leaves one of the node's centers on either side; ties go
-  // to the lowest feature, then the lowest threshold. None where the members coincide.
+  // The cut with the fewest mistakes, by the node's rule, that leaves one of its centers on either
+  // side; ties go to the lowest feature, then the lowest threshold. None where the members coincide
+  // or the limits leave no room.
   std::optional<Cut> least_mistakes_cut(const Points& points, const MistakeNode& node,
-                                        int n_threads) const;
+                                        const CutLimits& limits, int n_threads) const;
 
  private:
   void add(const Row* rows, std::int64_t n, const Membership& membership, Count sign,

@@ -18,9 +18,11 @@
 #include "binning.hpp"
 #include "bonsai.hpp"
 #include "distances.hpp"
+#include "greedy.hpp"
 #include "mistakes.hpp"
 #include "partition.hpp"
 #include "points.hpp"
+#include "room.hpp"
 #include "surrogate.hpp"
 
 namespace nb = nanobind;
@@ -197,7 +199,31 @@ Out<double> group_sums(const Points& points, In<std::int32_t, 1> groups, std::in
   return sums;
 }
 
-// IMM's counts together with the arrays they are about.
+CenterNode center_node(const In<Row, 1>& rows, const In<double, 2>& centers,
+                       std::vector<std::int32_t> members) {
+  return {rows.data(), static_cast<std::int64_t>(rows.shape(0)), centers.data(),
+          static_cast<std::int64_t>(centers.shape(1)), std::move(members)};
+}
+
+// One row is one row, however light: weights matter only where more is asked for.
+CutLimits cut_limits(std::int64_t least, const std::optional<In<std::int64_t, 1>>& weights,
+                     const std::optional<In<std::int64_t, 1>>& prices) {
+  return {least, least > 1 ? or_null<std::int64_t>(weights) : nullptr,
+          or_null<std::int64_t>(prices)};
+}
+
+CutTuple greedy_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
+                    In<std::int64_t, 2> regrets, In<double, 2> centers,
+                    std::vector<std::int32_t> members, std::int64_t least,
+                    std::optional<In<std::int64_t, 1>> weights,
+                    std::optional<In<std::int64_t, 1>> prices, int n_threads) {
+  nb::gil_scoped_release release;
+  const GreedyNode node{center_node(rows, centers, std::move(members)), regrets.data()};
+  return as_tuple(
+      least_greedy_cut(bins, points, node, cut_limits(least, weights, prices), n_threads));
+}
+
+// IMM's and EMN's counts together with the arrays they are about.
 class PyMistakeCounts {
  public:
   PyMistakeCounts(const Bins& bins, std::int64_t k, In<std::int32_t, 1> nearest,
@@ -223,13 +249,14 @@ class PyMistakeCounts {
   }
 
   CutTuple cut(const Points& points, In<Row, 1> rows, In<double, 2> centers,
-               std::vector<std::int32_t> members, int n_threads) const {
+               std::vector<std::int32_t> members, bool per_center, std::int64_t least,
+               std::optional<In<std::int64_t, 1>> prices, std::int64_t unit, int n_threads) const {
     nb::gil_scoped_release release;
-    const MistakeNode node{
-        rows.data(),    static_cast<std::int64_t>(rows.shape(0)),    membership(),
-        centers.data(), static_cast<std::int64_t>(centers.shape(1)), std::move(members)};
-    return as_tuple(weighted_ ? weighted_->least_mistakes_cut(points, node, n_threads)
-                              : plain_->least_mistakes_cut(points, node, n_threads));
+    const MistakeNode node{center_node(rows, centers, std::move(members)), membership(),
+                           per_center ? Rule::mistakes_per_center : Rule::mistakes, unit};
+    const CutLimits limits = cut_limits(least, weights_, prices);
+    return as_tuple(weighted_ ? weighted_->least_mistakes_cut(points, node, limits, n_threads)
+                              : plain_->least_mistakes_cut(points, node, limits, n_threads));
   }
 
  private:
@@ -366,7 +393,9 @@ void bind_searches(nb::module_& m) {
            nb::keep_alive<1, 2>())
       .def("bury", &PyMistakeCounts::bury, "rows"_a, "n_left"_a, "left"_a, "n_threads"_a)
       .def("cut", &PyMistakeCounts::cut, "points"_a, "rows"_a, "centers"_a, "members"_a,
-           "n_threads"_a);
+           "per_center"_a, "least"_a, "prices"_a.none(), "unit"_a, "n_threads"_a);
+  m.def("greedy_cut", &greedy_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "centers"_a,
+        "members"_a, "least"_a, "weights"_a.none(), "prices"_a.none(), "n_threads"_a);
 }
 
 void bind_bonsai(nb::module_& m) {

@@ -102,6 +102,10 @@ class MistakeCounts:
         rows: NDArray[np.int32],
         centers: NDArray[np.float64],
         members: Sequence[int],
+        per_center: bool,
+        least: int,
+        prices: NDArray[np.int64] | None,
+        unit: int,
         n_threads: int,
     ) -> Cut | None: ...
 
@@ -136,4 +140,16 @@ class Bonsai:
     def collapse(self, node: int) -> None: ...
     def settle(self, root: int, max_looks: int, n_threads: int) -> None: ...
 
+def greedy_cut(
+    bins: Bins,
+    points: Points,
+    rows: NDArray[np.int32],
+    regrets: NDArray[np.int64],
+    centers: NDArray[np.float64],
+    members: Sequence[int],
+    least: int,
+    weights: NDArray[np.int64] | None,
+    prices: NDArray[np.int64] | None,
+    n_threads: int,
+) -> Cut | None: ...
 def max_threads() -> int: ...

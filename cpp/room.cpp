@@ -1,0 +1,146 @@
+#include "room.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "inside.hpp"
+#include "parallel.hpp"
+#include "simd.hpp"
+
+namespace treemeans {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::int64_t weight_of(const CutLimits& limits, Row row) {
+  return limits.weights ? limits.weights[row] : 1;
+}
+
+// The first place from the front, or from the back, by which `least` has been passed.
+template <class Weight>
+std::int64_t first_enough(std::int64_t n, std::int64_t least, Weight weight) {
+  std::int64_t sum = 0, i = 0;
+  while (i < n && (sum += weight(i)) < least) ++i;
+  return i;
+}
+
+// One slot: the bins that hold the ends of the room, then, if it matters, the values in them.
+class SlotRoom {
+ public:
+  SlotRoom(const Bins& bins, const Points& points, const CenterNode& node, const CutLimits& limits)
+      : bins_(bins), points_(points), node_(node), limits_(limits) {}
+
+  // weights: of the slot's bins.
+  Room find(std::int32_t slot, const std::int64_t* weights) const {
+    const std::int64_t first = bins_.first[slot], n = bins_.first[slot + 1] - first;
+    const std::int64_t low = first_enough(n, limits_.least, [&](auto b) { return weights[b]; });
+    const std::int64_t high =
+        n - 1 - first_enough(n, limits_.least, [&](auto b) { return weights[n - 1 - b]; });
+    if (low == n || high < low) return {kInfinity, -kInfinity};  // none
+    Room room{bins_.high[first + low], bins_.low[first + high]};
+    const double* at = node_.coordinates(bins_.feature[slot]);
+    const auto by_place = [&](std::int32_t a, std::int32_t b) { return at[a] < at[b]; };
+    const auto [least, greatest] =
+        std::minmax_element(node_.members.begin(), node_.members.end(), by_place);
+    // Thresholds lie from the least center up to the greatest: what is beyond is never asked for.
+    const bool low_inside = bins_.wide(first + low) && at[*least] < room.low;
+    const bool high_inside = bins_.wide(first + high) && room.high < at[*greatest];
+    if (at[*least] < at[*greatest] && (low_inside || high_inside))
+      look(slot, weights, low, high, low_inside, high_inside, room);
+    return room;
+  }
+
+ private:
+  void look(std::int32_t slot, const std::int64_t* weights, std::int64_t low, std::int64_t high,
+            bool low_inside, bool high_inside, Room& room) const {
+    std::vector<std::int64_t> wanted;
+    if (low_inside) wanted.push_back(low);
+    if (high_inside && (wanted.empty() || low < high)) wanted.push_back(high);
+    const auto found = look_inside(points_, bins_, slot, node_.rows, node_.n, wanted);
+    const auto n_bins = bins_.first[slot + 1] - bins_.first[slot];
+    if (low_inside) {
+      std::int64_t before = 0;
+      for (std::int64_t b = 0; b < low; ++b) before += weights[b];
+      room.low = end(found.front(), limits_.least - before, false);
+    }
+    if (high_inside) {
+      std::int64_t after = 0;
+      for (std::int64_t b = high + 1; b < n_bins; ++b) after += weights[b];
+      room.high = end(found.back(), limits_.least - after, true);
+    }
+  }
+
+  // The value by which `missing` has been passed, from below or from above.
+  double end(const std::vector<Inside>& rows, std::int64_t missing, bool from_above) const {
+    const auto n = static_cast<std::int64_t>(rows.size());
+    const auto at = [&](std::int64_t i) -> const Inside& {
+      return rows[from_above ? n - 1 - i : i];
+    };
+    return at(first_enough(
+                  n, missing,
+                  [&](std::int64_t i) { return weight_of(limits_, node_.rows[at(i).position]); }))
+        .value;
+  }
+
+  const Bins& bins_;
+  const Points& points_;
+  const CenterNode& node_;
+  const CutLimits& limits_;
+};
+
+// Weight of the node's rows by sparse bin; rows without an entry are the total less the rest.
+std::vector<std::int64_t> weigh_entries(const Bins& bins, const CenterNode& node,
+                                        const CutLimits& limits) {
+  const std::int64_t base = bins.sparse_begin();
+  std::vector<std::int64_t> sums(bins.n_bins() - base, 0);
+  if (sums.empty()) return sums;
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < node.n; ++i) {
+    const Row row = node.rows[i];
+    const std::int64_t weight = weight_of(limits, row);
+    total += weight;
+    for (std::int64_t e = bins.indptr[row]; e < bins.indptr[row + 1]; ++e)
+      sums[bins.entries[e]] += weight;
+  }
+  for (std::int32_t slot = bins.n_dense; slot < bins.n_slots(); ++slot) {
+    std::int64_t* missing = &sums[bins.first[slot] - base + bins.default_bin[slot - bins.n_dense]];
+    *missing = total;
+    for (std::int64_t b = bins.first[slot] - base; b < bins.first[slot + 1] - base; ++b)
+      if (&sums[b] != missing) *missing -= sums[b];
+  }
+  return sums;
+}
+
+void weigh_codes(const std::uint8_t* TM_RESTRICT codes, const CenterNode& node,
+                 const CutLimits& limits, std::int64_t* TM_RESTRICT sums) {
+  std::fill(sums, sums + Bins::kMax, std::int64_t{0});
+  for (std::int64_t i = 0; i < node.n; ++i)
+    sums[codes[node.rows[i]]] += weight_of(limits, node.rows[i]);
+}
+
+}  // namespace
+
+std::vector<Room> find_room(const Bins& bins, const Points& points, const CenterNode& node,
+                            const CutLimits& limits, int n_threads) {
+  std::vector<Room> rooms(bins.n_slots());
+  if (limits.least == 0) return rooms;
+  const SlotRoom slot_room(bins, points, node, limits);
+  const std::vector<std::int64_t> sparse = weigh_entries(bins, node, limits);
+#pragma omp parallel num_threads(threads_for(node.n* bins.n_slots(), n_threads))
+  {
+    std::array<std::int64_t, Bins::kMax> dense;
+#pragma omp for schedule(dynamic)
+    for (std::int32_t slot = 0; slot < bins.n_slots(); ++slot) {
+      const std::int64_t* weights = dense.data();
+      if (slot < bins.n_dense) {
+        weigh_codes(bins.codes[slot].get(), node, limits, dense.data());
+      } else {
+        weights = sparse.data() + (bins.first[slot] - bins.sparse_begin());
+      }
+      rooms[slot] = slot_room.find(slot, weights);
+    }
+  }
+  return rooms;
+}
+
+}  // namespace treemeans

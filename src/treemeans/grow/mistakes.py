@@ -1,0 +1,61 @@
+"""The search of IMM and EMN: cuts that part few rows from their center."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+from treemeans.grow.sapling import Cut, Sapling
+from treemeans.grow.separate import fixed_prices
+
+_PARTS = 2**20  # of a row: prices are counted in these; weights are in small enough units
+
+
+class MistakeSearch:
+    """The cut with the fewest mistakes: rows that part from their center and had not before.
+
+    Parameters
+    ----------
+    by_feature : (n_features, k), the centers
+    per_center : whether the mistakes are divided by the smaller number of centers on either side
+    least : weight that must lie on each side of a cut; 0 where a side may be empty
+    """
+
+    def __init__(
+        self, sapling: Sapling, by_feature: NDArray[np.float64], *, per_center: bool, least: int
+    ) -> None:
+        costs = sapling.costs
+        self._sapling = sapling
+        self._by_feature = by_feature
+        self._per_center = per_center
+        self._least = least
+        self._unit = _PARTS if costs.weights is None else 1
+        self._prices = fixed_prices(sapling, costs.total_weight * self._unit)
+        self._counts = _core.MistakeCounts(
+            sapling.table.bins,
+            costs.n_clusters,
+            costs.nearest,
+            None if costs.weights is None else costs.weights.values,
+            np.ones(sapling.table.n_rows, dtype=np.uint8),
+            sapling.n_threads,
+        )
+
+    def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
+        """The best cut with one of the ``members`` on each side; None if there is none."""
+        return self._counts.cut(
+            self._sapling.table.points,
+            self._sapling.rows(node),
+            self._by_feature,
+            members.tolist(),
+            self._per_center,
+            self._least,
+            self._prices,
+            self._unit,
+            self._sapling.n_threads,
+        )
+
+    def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
+        """Rows that did not go with their center count no more."""
+        sapling = self._sapling
+        self._counts.bury(
+            sapling.rows(node), len(sapling.rows(left)), goes_left.view(np.uint8), sapling.n_threads
+        )

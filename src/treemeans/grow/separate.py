@@ -1,0 +1,75 @@
+"""Base trees that separate the reference centers: what IMM, EMN and ExGreedy have in common."""
+
+from collections import deque
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.grow.sapling import Cut, Sapling, between
+from treemeans.progress import Progress
+
+_MOST = 2.0**61  # a price beyond all sums, which still can be added to one
+
+
+class Search(Protocol):
+    """Where to cut a node that holds several centers."""
+
+    def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
+        """The best cut with one of the ``members`` on each side; None if there is none."""
+
+    def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
+        """A node has been cut; ``goes_left`` says which centers went with its left child."""
+
+
+def separate(
+    sapling: Sapling, by_feature: NDArray[np.float64], search: Search, progress: Progress
+) -> None:
+    """Cut a sapling of one leaf until every leaf holds one center, and label it with that center.
+
+    A leaf that the limits forbid to cut holds several: it is labelled with its cheapest center. A
+    leaf whose centers cannot be told apart is labelled with the first of them.
+
+    Parameters
+    ----------
+    by_feature : (n_features, k), the centers. One with a NaN (a cluster without rows has no place
+        in a pipeline's input) gets no leaf; of centers that coincide, only the first gets one.
+    """
+    queue = deque([(0, np.flatnonzero(np.isfinite(by_feature).all(axis=0)))])
+    while queue:
+        node, members = queue.popleft()
+        several = len(members) > 1
+        cut = search.cut(node, members) if several and sapling.may_cut(node) else None
+        if cut is None:
+            if not (several and _limited(sapling, node)):
+                _label(sapling, node, int(members[0]))
+            continue
+        _, feature, low, high = cut
+        threshold = between(low, high)
+        goes_left = by_feature[feature] <= threshold
+        left, right = sapling.split(node, feature, threshold)
+        search.carried_out(node, left, goes_left)
+        queue.append((left, members[goes_left[members]]))
+        queue.append((right, members[~goes_left[members]]))
+        progress.update(sapling.n_leaves)
+
+
+def fixed_prices(sapling: Sapling, whole: float) -> NDArray[np.int64] | None:
+    """Prices of the features, which are shares of ``whole``, in units of the search."""
+    prices = sapling.limits.prices
+    return None if prices is None else np.rint(np.minimum(prices * whole, _MOST)).astype(np.int64)
+
+
+def _limited(sapling: Sapling, node: int) -> bool:
+    """Whether there might be more cuts if the user had set no limits."""
+    few = not sapling.table.allowed.all()
+    return few or sapling.limits.min_weight > 1 or not sapling.may_cut(node)
+
+
+def _label(sapling: Sapling, node: int, center: int) -> None:
+    """The leaf's own center; but a leaf that holds nothing but another one's rows is that one's.
+
+    No cut will ever set such a leaf right, and the reference must come back in the end.
+    """
+    if sapling.totals[node][center] == 0 or sapling.regret(node) > 0:
+        sapling.label[node] = center

@@ -21,6 +21,7 @@ struct Score {
   std::int64_t rest = 0, divisor = 1;
 
   static Score of(std::int64_t mistakes, std::int64_t divisor, std::int64_t price) {
+    if (divisor == 1) return {price + mistakes, 0, 1};
     return {price + mistakes / divisor, mistakes % divisor, divisor};
   }
   std::weak_ordering operator<=>(const Score& other) const {
@@ -38,6 +39,7 @@ struct Place {
   double at = 0.0;
 
   void offer(const Place& other) {
+    if (other.score.whole > score.whole) return;  // mostly so
     if (std::tie(other.score, other.feature, other.at) < std::tie(score, feature, at))
       *this = other;
   }
@@ -91,7 +93,7 @@ class SlotScan {
     first_ = bins_.first[slot];
     n_bins_ = bins_.first[slot + 1] - first_;
     rule_ = node.rule;
-    unit_ = node.unit;
+    shift_ = node.shift;
     room_ = room;
     price_ = price;
     centers_.sort(node, feature_);
@@ -185,7 +187,7 @@ class SlotScan {
   }
 
   Score score(std::int64_t mistakes, std::size_t passed) const {
-    return Score::of(mistakes * unit_, divisor(passed), price_);
+    return Score::of(mistakes << shift_, divisor(passed), price_);
   }
 
   void offer(std::int64_t mistakes, std::size_t passed, double at, Place& best) const {
@@ -198,7 +200,8 @@ class SlotScan {
     if (passed == 0 || best.score.whole < price_) return -1;
     const std::int64_t by = divisor(passed), most = best.score.whole - price_;
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-    return most >= any / by ? any : (most * by + (by - 1)) / unit_;
+    if (by == 1) return most >> shift_;
+    return most >= any / by ? any : (most * by + (by - 1)) >> shift_;
   }
 
   // A center belongs to the first bin whose values reach it, or to the gap before that bin.
@@ -253,7 +256,8 @@ class SlotScan {
   Ordered centers_;
   Rule rule_ = Rule::mistakes;
   Room room_;
-  std::int64_t unit_ = 1, price_ = 0;
+  std::int64_t price_ = 0;
+  int shift_ = 0;
   std::int32_t slot_ = 0, feature_ = 0;
   std::int64_t first_ = 0, n_bins_ = 0;
   std::vector<std::int64_t> bin_of_, jump_;

@@ -25,11 +25,11 @@ struct Membership {
 // them (EMN).
 enum class Rule { mistakes, mistakes_per_center };
 
-// unit: what one mistake is in the units of the prices.
+// Prices are in units of which a mistake is 2^shift.
 struct MistakeNode : CenterNode {
   Membership membership;
   Rule rule;
-  std::int64_t unit;
+  int shift;
 };
 
 // Weight per slot, center and bin of the rows that are alive. A cut leaves every center's rows

@@ -250,10 +250,10 @@ class PyMistakeCounts {
 
   CutTuple cut(const Points& points, In<Row, 1> rows, In<double, 2> centers,
                std::vector<std::int32_t> members, bool per_center, std::int64_t least,
-               std::optional<In<std::int64_t, 1>> prices, std::int64_t unit, int n_threads) const {
+               std::optional<In<std::int64_t, 1>> prices, int shift, int n_threads) const {
     nb::gil_scoped_release release;
     const MistakeNode node{center_node(rows, centers, std::move(members)), membership(),
-                           per_center ? Rule::mistakes_per_center : Rule::mistakes, unit};
+                           per_center ? Rule::mistakes_per_center : Rule::mistakes, shift};
     const CutLimits limits = cut_limits(least, weights_, prices);
     return as_tuple(weighted_ ? weighted_->least_mistakes_cut(points, node, limits, n_threads)
                               : plain_->least_mistakes_cut(points, node, limits, n_threads));
@@ -393,7 +393,7 @@ void bind_searches(nb::module_& m) {
            nb::keep_alive<1, 2>())
       .def("bury", &PyMistakeCounts::bury, "rows"_a, "n_left"_a, "left"_a, "n_threads"_a)
       .def("cut", &PyMistakeCounts::cut, "points"_a, "rows"_a, "centers"_a, "members"_a,
-           "per_center"_a, "least"_a, "prices"_a.none(), "unit"_a, "n_threads"_a);
+           "per_center"_a, "least"_a, "prices"_a.none(), "shift"_a, "n_threads"_a);
   m.def("greedy_cut", &greedy_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "centers"_a,
         "members"_a, "least"_a, "weights"_a.none(), "prices"_a.none(), "n_threads"_a);
 }

@@ -105,7 +105,7 @@ class MistakeCounts:
         per_center: bool,
         least: int,
         prices: NDArray[np.int64] | None,
-        unit: int,
+        shift: int,
         n_threads: int,
     ) -> Cut | None: ...
 

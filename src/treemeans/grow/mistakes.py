@@ -1,5 +1,7 @@
 """The search of IMM and EMN: cuts that part few rows from their center."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,7 +9,7 @@ from treemeans import _core
 from treemeans.grow.sapling import Cut, Sapling
 from treemeans.grow.separate import fixed_prices
 
-_PARTS = 2**20  # of a row: prices are counted in these; weights are in small enough units
+_SHIFT = 20  # prices are counted in 2**-20 of a row; weights are in small enough units
 
 
 class MistakeSearch:
@@ -28,8 +30,8 @@ class MistakeSearch:
         self._by_feature = by_feature
         self._per_center = per_center
         self._least = least
-        self._unit = _PARTS if costs.weights is None else 1
-        self._prices = fixed_prices(sapling, costs.total_weight * self._unit)
+        self._shift = _SHIFT if costs.weights is None else 0
+        self._prices = fixed_prices(sapling, math.ldexp(costs.total_weight, self._shift))
         self._counts = _core.MistakeCounts(
             sapling.table.bins,
             costs.n_clusters,
@@ -49,7 +51,7 @@ class MistakeSearch:
             self._per_center,
             self._least,
             self._prices,
-            self._unit,
+            self._shift,
             self._sapling.n_threads,
         )
 

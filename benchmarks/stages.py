@@ -21,6 +21,7 @@ FUNCTIONS = {
     "price": "costs",
     "total_regrets": "costs",
     "to_fixed": "costs",
+    "greedy_cut": "ExGreedy: search",
     "surrogate_cut": "expansion: search",
     "partition": "cuts carried out",
     "sum_regrets": "cuts carried out",

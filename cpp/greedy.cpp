@@ -136,11 +136,14 @@ class SlotScan {
     }
     const std::vector<std::int64_t> sure = gaps_.bases();
     const std::int32_t at = gaps_.before(search_.bins.default_bin[slot_ - search_.bins.n_dense]);
-    std::int64_t right = 0, left = 0, least = kNever - price_;  // if the missing are on that side
+    std::int64_t right = 0, left = 0;  // what the missing rows cost on that side
     for (std::int64_t cost : missing) left += cost;
-    for (std::int32_t j = 0; j < n; right += missing[j], left -= missing[j], ++j)
-      if (gaps_.open(j))
-        least = std::min(least, sure[j] + (j < at ? right : j > at ? left : std::min(left, right)));
+    std::int64_t least = kNever - price_;
+    for (std::int32_t j = 0; j < n; ++j) {
+      const std::int64_t cost = j == at ? std::min(left, right) : j < at ? right : left;
+      if (gaps_.open(j)) least = std::min(least, sure[j] + cost);
+      right += missing[j], left -= missing[j];
+    }
     return least + price_;
   }
 
@@ -162,10 +165,13 @@ class SlotScan {
     std::int64_t bound = kNever;
     for (std::int32_t j = before; j <= after; ++j) {
       if (!reaches_into(j, b)) continue;
-      const std::int64_t saved = j == before  ? gaps_.sum(b).right - sum
-                                 : j == after ? gaps_.sum(b).left
-                                              : 0;
-      bound = std::min(bound, bases_[j] - saved + price_);
+      std::int64_t cost = bases_[j];
+      if (j == before) {
+        cost += sum - gaps_.sum(b).right;
+      } else if (j == after) {
+        cost -= gaps_.sum(b).left;
+      }
+      bound = std::min(bound, cost + price_);
     }
     if (bound == kNever || bound > found.best.cost || !room_.meets(low(b), high(b))) return;
     found.suspects.push_back({bound, feature_, slot_, b, low(b), found.bases.size()});

@@ -362,12 +362,16 @@ def excess(rule, X, reference):
     )
 
 
-def test_exgreedy_is_closer_to_the_reference_than_imm():
+@pytest.mark.parametrize(
+    "names",
+    [("iris", "wine", "breast_cancer", "digits"), ("digits", "mice_protein", "anuran", "avila")],
+)
+def test_exgreedy_is_closer_to_the_reference_than_imm(names):
     excesses = {"imm": [], "exgreedy": []}
-    for name in ["iris", "wine", "breast_cancer", "digits"]:
+    for name in names:
         X, k = load(name)
         reference = kmeans(X, k, n_init=3)
         for rule, found in excesses.items():
             found.append(excess(rule, X, reference))
     assert np.mean(excesses["exgreedy"]) < np.mean(excesses["imm"])
-    assert max(excesses["exgreedy"]) < 0.4
+    assert max(excesses["exgreedy"]) < 0.3

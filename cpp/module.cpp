@@ -19,11 +19,13 @@
 #include "bonsai.hpp"
 #include "distances.hpp"
 #include "greedy.hpp"
+#include "kauri.hpp"
 #include "mistakes.hpp"
 #include "partition.hpp"
 #include "points.hpp"
 #include "room.hpp"
 #include "surrogate.hpp"
+#include "variances.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -349,6 +351,49 @@ class PyBonsai {
   Bonsai tree_;
 };
 
+Out<double> column_of(const Points& points, std::int32_t feature, In<Row, 1> rows, int n_threads) {
+  auto values = new_array<double>({rows.shape(0)});
+  nb::gil_scoped_release release;
+  points.column(feature, rows.data(), rows.shape(0), values.data(), n_threads);
+  return values;
+}
+
+Out<double> variances_of(const Points& points, In<Row, 1> rows,
+                         std::optional<In<double, 1>> weights, int n_threads) {
+  auto found = new_array<double>({static_cast<std::size_t>(points.n_features)});
+  nb::gil_scoped_release release;
+  variances(points, rows.data(), rows.shape(0), or_null<double>(weights), found.data(), n_threads);
+  return found;
+}
+
+std::unique_ptr<Kauri> new_kauri(const Points& table, const Points& space, In<Row, 1> rows,
+                                 std::optional<In<double, 1>> weights,
+                                 std::optional<In<std::int64_t, 1>> units,
+                                 std::int32_t max_clusters, std::int64_t min_weight,
+                                 std::int32_t max_depth, std::vector<std::int32_t> features,
+                                 std::vector<double> prices, int n_threads) {
+  nb::gil_scoped_release release;
+  const KauriRows all{rows.data(), static_cast<std::int64_t>(rows.shape(0)),
+                      or_null<double>(weights), or_null<std::int64_t>(units)};
+  return std::make_unique<Kauri>(
+      table, space, all,
+      KauriRules{max_clusters, min_weight, max_depth, std::move(features), std::move(prices)},
+      n_threads);
+}
+
+std::optional<
+    std::tuple<std::int32_t, std::int32_t, double, double, std::int32_t, std::int32_t, double>>
+kauri_step(Kauri& kauri) {
+  std::optional<KauriCut> cut;
+  {
+    nb::gil_scoped_release release;
+    cut = kauri.step();
+  }
+  if (!cut) return std::nullopt;
+  return std::make_tuple(cut->node, cut->feature, cut->low, cut->high, cut->clusters.left,
+                         cut->clusters.right, cut->gain);
+}
+
 void bind_points(nb::module_& m) {
   nb::class_<Points>(m, "Points")
       .def("all_finite", &Points::all_finite, "n_threads"_a,
@@ -422,6 +467,26 @@ void bind_bonsai(nb::module_& m) {
       .def("settle", &PyBonsai::settle, "root"_a, "max_looks"_a, "n_threads"_a);
 }
 
+std::int64_t n_values(const Points& points) {
+  if (const auto* sparse = dynamic_cast<const SparsePoints*>(&points))
+    return sparse->by_row.indptr[points.n_rows];
+  return points.n_rows * points.n_features;
+}
+
+void bind_columns(nb::module_& m) {
+  m.def("n_values", &n_values, "points"_a);
+  m.def("column", &column_of, "points"_a, "feature"_a, "rows"_a, "n_threads"_a);
+  m.def("variances", &variances_of, "points"_a, "rows"_a, "weights"_a.none(), "n_threads"_a);
+}
+
+void bind_kauri(nb::module_& m) {
+  nb::class_<Kauri>(m, "Kauri")
+      .def(nb::new_(&new_kauri), "table"_a, "space"_a, "rows"_a, "weights"_a.none(),
+           "units"_a.none(), "max_clusters"_a, "min_weight"_a, "max_depth"_a, "features"_a,
+           "prices"_a, "n_threads"_a)
+      .def("step", &kauri_step);
+}
+
 }  // namespace
 }  // namespace treemeans
 
@@ -432,5 +497,7 @@ NB_MODULE(_core, m) {
   treemeans::bind_costs(m);
   treemeans::bind_searches(m);
   treemeans::bind_bonsai(m);
+  treemeans::bind_columns(m);
+  treemeans::bind_kauri(m);
   m.def("max_threads", [] { return omp_get_max_threads(); });
 }

@@ -152,4 +152,29 @@ def greedy_cut(
     prices: NDArray[np.int64] | None,
     n_threads: int,
 ) -> Cut | None: ...
+def column(
+    points: Points, feature: int, rows: NDArray[np.int32], n_threads: int
+) -> NDArray[np.float64]: ...
+def n_values(points: Points) -> int: ...
+def variances(
+    points: Points, rows: NDArray[np.int32], weights: NDArray[np.float64] | None, n_threads: int
+) -> NDArray[np.float64]: ...
+
+class Kauri:
+    def __init__(
+        self,
+        table: Points,
+        space: Points,
+        rows: NDArray[np.int32],
+        weights: NDArray[np.float64] | None,
+        units: NDArray[np.int64] | None,
+        max_clusters: int,
+        min_weight: int,
+        max_depth: int,
+        features: Sequence[int],
+        prices: Sequence[float],
+        n_threads: int,
+    ) -> None: ...
+    def step(self) -> tuple[int, int, float, float, int, int, float] | None: ...
+
 def max_threads() -> int: ...

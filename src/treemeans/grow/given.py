@@ -5,17 +5,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans.grow.proposed import mid_gap, permits, values_of
 from treemeans.grow.sapling import Sapling
 from treemeans.tree import ThresholdTree
 
 
-def follow(sapling: Sapling, tree: ThresholdTree) -> None:
-    """Cut a sapling of one leaf as ``tree`` is cut. Leaves are labelled by the surrogate cost."""
+def follow(
+    sapling: Sapling, tree: ThresholdTree, *, recenter: bool = False, priced: bool = True
+) -> dict[int, int]:
+    """Cut a sapling of one leaf as ``tree`` is cut. Leaves are labelled by the surrogate cost.
+
+    A cut that the limits forbid is not made, and what is below it is dropped: one on a feature
+    that may not be cut, too deep, with too light a side, or that saves less than its price.
+
+    Parameters
+    ----------
+    recenter : move thresholds half way between the values of the node's rows around them
+    priced : whether prices count; not where the tree's search has paid them already
+
+    Returns
+    -------
+    The sapling's node for each node of the tree that is not dropped.
+    """
     place = {0: 0}
     inner = np.flatnonzero(~tree.is_leaf)
     for node in inner[np.argsort(tree.growth[inner])].tolist():
-        children = sapling.split(place[node], int(tree.feature[node]), float(tree.threshold[node]))
+        if node not in place:
+            continue
+        here, feature, threshold = place[node], int(tree.feature[node]), float(tree.threshold[node])
+        values = values_of(sapling, here, feature)
+        if not permits(sapling, here, feature, threshold, values, priced=priced):
+            continue
+        middle = mid_gap(values, threshold) if recenter else threshold
+        children = sapling.split(here, feature, threshold if middle is None else middle)
         place[int(tree.left[node])], place[int(tree.right[node])] = children
+    return place
 
 
 def from_sklearn(estimator: Any) -> ThresholdTree:

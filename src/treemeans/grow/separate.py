@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans.grow.label import label_by_center
 from treemeans.grow.sapling import Cut, Sapling, between
 from treemeans.progress import Progress
 
@@ -42,7 +43,7 @@ def separate(
         cut = search.cut(node, members) if several and sapling.may_cut(node) else None
         if cut is None:
             if not (several and _limited(sapling, node)):
-                _label(sapling, node, int(members[0]))
+                label_by_center(sapling, node, int(members[0]))
             continue
         _, feature, low, high = cut
         threshold = between(low, high)
@@ -64,12 +65,3 @@ def _limited(sapling: Sapling, node: int) -> bool:
     """Whether there might be more cuts if the user had set no limits."""
     few = not sapling.table.allowed.all()
     return few or sapling.limits.min_weight > 1 or not sapling.may_cut(node)
-
-
-def _label(sapling: Sapling, node: int, center: int) -> None:
-    """The leaf's own center; but a leaf that holds nothing but another one's rows is that one's.
-
-    No cut will ever set such a leaf right, and the reference must come back in the end.
-    """
-    if sapling.totals[node][center] == 0 or sapling.regret(node) > 0:
-        sapling.label[node] = center

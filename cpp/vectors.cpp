@@ -1,0 +1,203 @@
+#include "vectors.hpp"
+
+#include <algorithm>
+
+#include "simd.hpp"
+
+namespace treemeans {
+namespace {
+
+constexpr int kStrip = 16;  // coordinates that lie together: two cache lines, four registers
+
+// Halves are added to each other, so that the order does not depend on the width of a register.
+TM_INLINE double fold(double* TM_RESTRICT parts) {
+  for (int half = kStrip / 2; half > 0; half /= 2)
+    for (int j = 0; j < half; ++j) parts[j] += parts[j + half];
+  return parts[0];
+}
+
+TM_CLONES void add_strips(const double* TM_RESTRICT strip, const Position* at, std::int64_t count,
+                          double* TM_RESTRICT sum) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double* TM_RESTRICT x = strip + std::int64_t{at[i]} * kStrip;
+    for (int j = 0; j < kStrip; ++j) sum[j] += x[j];
+  }
+}
+
+TM_CLONES void strip_dots(const double* TM_RESTRICT strip, std::int64_t begin, std::int64_t end,
+                          const double* TM_RESTRICT other, double* TM_RESTRICT out,
+                          std::int64_t stride) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    double parts[kStrip];
+    for (int j = 0; j < kStrip; ++j) parts[j] = strip[i * kStrip + j] * other[j];
+    out[i * stride] += fold(parts);
+  }
+}
+
+TM_CLONES void strip_lengths(const double* TM_RESTRICT strip, const Position* TM_RESTRICT path,
+                             std::int64_t count, const std::uint8_t* TM_RESTRICT wanted,
+                             double* TM_RESTRICT lengths) {
+  double sum[kStrip] = {};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double* TM_RESTRICT x = strip + std::int64_t{path[i]} * kStrip;
+    for (int j = 0; j < kStrip; ++j) sum[j] += x[j];
+    if (!wanted[i]) continue;
+    double parts[kStrip];
+    for (int j = 0; j < kStrip; ++j) parts[j] = sum[j] * sum[j];
+    lengths[i] += fold(parts);
+  }
+}
+
+// Strip after strip of 16 coordinates, each of all vectors: a strip stays in cache while paths in
+// any order run over it.
+class DenseVectors final : public Vectors {
+ public:
+  DenseVectors(Position n, std::int32_t dimension)
+      : Vectors(n, dimension),
+        n_strips_((dimension + kStrip - 1) / kStrip),
+        data_(std::int64_t{n} * n_strips_ * kStrip, 0.0) {}
+
+  double& at(Position i, std::int32_t j) {
+    return data_[(std::int64_t{j / kStrip} * n + i) * kStrip + j % kStrip];
+  }
+
+  void sum(const Position* at, std::int64_t count, double* out) const override {
+    for (std::int32_t s = 0; s < n_strips_; ++s) {
+      double sum[kStrip] = {};
+      add_strips(strip(s), at, count, sum);
+      std::copy(sum, sum + std::min(kStrip, dimension - s * kStrip), out + s * kStrip);
+    }
+  }
+
+  void dots(const double* other, double* out, std::int64_t stride, int n_threads) const override {
+    std::vector<double> padded(n_strips_ * kStrip, 0.0);
+    std::copy(other, other + dimension, padded.begin());
+    constexpr Position block = 256;
+#pragma omp parallel for schedule(static) \
+    num_threads(threads_for_many(std::int64_t{n} * dimension, n_threads))
+    for (Position begin = 0; begin < n; begin += block) {
+      const Position end = std::min(begin + block, n);
+      for (Position i = begin; i < end; ++i) out[i * stride] = 0.0;
+      for (std::int32_t s = 0; s < n_strips_; ++s)
+        strip_dots(strip(s), begin, end, padded.data() + s * kStrip, out, stride);
+    }
+  }
+
+  void path_lengths(const Position* path, std::int64_t count, const std::uint8_t* wanted,
+                    double* lengths, std::vector<double>& /*scratch*/) const override {
+    std::fill(lengths, lengths + count, 0.0);
+    for (std::int32_t s = 0; s < n_strips_; ++s)
+      strip_lengths(strip(s), path, count, wanted, lengths);
+  }
+
+ private:
+  const double* strip(std::int32_t s) const { return data_.data() + std::int64_t{s} * n * kStrip; }
+
+  std::int32_t n_strips_;
+  std::vector<double> data_;
+};
+
+class SparseVectors final : public Vectors {
+ public:
+  SparseVectors(Position n, std::int32_t dimension) : Vectors(n, dimension), indptr_{0} {}
+
+  void add(const std::int32_t* indices, const double* values, std::int64_t count, double weight) {
+    for (std::int64_t e = 0; e < count; ++e) {
+      indices_.push_back(indices[e]);
+      values_.push_back(weight * values[e]);
+    }
+    indptr_.push_back(static_cast<std::int64_t>(indices_.size()));
+  }
+
+  void sum(const Position* at, std::int64_t count, double* out) const override {
+    std::fill(out, out + dimension, 0.0);
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t e = indptr_[at[i]]; e < indptr_[at[i] + 1]; ++e)
+        out[indices_[e]] += values_[e];
+  }
+
+  void dots(const double* other, double* out, std::int64_t stride, int n_threads) const override {
+#pragma omp parallel for schedule(static) num_threads(threads_for_many(indptr_[n], n_threads))
+    for (Position i = 0; i < n; ++i) {
+      double dot = 0.0;
+      for (std::int64_t e = indptr_[i]; e < indptr_[i + 1]; ++e)
+        dot += values_[e] * other[indices_[e]];
+      out[i * stride] = dot;
+    }
+  }
+
+  void path_lengths(const Position* path, std::int64_t count, const std::uint8_t* /*wanted*/,
+                    double* lengths, std::vector<double>& scratch) const override {
+    scratch.resize(dimension, 0.0);
+    double length = 0.0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t e = indptr_[path[i]]; e < indptr_[path[i] + 1]; ++e) {
+        double& sum = scratch[indices_[e]];
+        length += values_[e] * (2.0 * sum + values_[e]);
+        sum += values_[e];
+      }
+      lengths[i] = length;
+    }
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t e = indptr_[path[i]]; e < indptr_[path[i] + 1]; ++e)
+        scratch[indices_[e]] = 0.0;
+  }
+
+ private:
+  std::vector<std::int64_t> indptr_;
+  std::vector<std::int32_t> indices_;
+  std::vector<double> values_;
+};
+
+double mean_of(const std::vector<double>& values, const Row* rows, const double* weights) {
+  double sum = 0.0, weight = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double w = weights ? weights[rows[i]] : 1.0;
+    sum += w * values[i];
+    weight += w;
+  }
+  return sum / weight;
+}
+
+std::unique_ptr<Vectors> from_dense(const Points& points, const Row* rows, std::int64_t n,
+                                    const double* weights, std::vector<double>& squares,
+                                    int n_threads) {
+  auto vectors = std::make_unique<DenseVectors>(static_cast<Position>(n), points.n_features);
+  std::vector<double> values(n);
+  for (std::int32_t f = 0; f < points.n_features; ++f) {
+    points.column(f, rows, n, values.data(), n_threads);
+    const double mean = mean_of(values, rows, weights);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double w = weights ? weights[rows[i]] : 1.0, off = values[i] - mean;
+      vectors->at(static_cast<Position>(i), f) = w * off;
+      squares[i] += w * off * off;
+    }
+  }
+  return vectors;
+}
+
+std::unique_ptr<Vectors> from_sparse(const SparsePoints& points, const Row* rows, std::int64_t n,
+                                     const double* weights, std::vector<double>& squares) {
+  auto vectors = std::make_unique<SparseVectors>(static_cast<Position>(n), points.n_features);
+  const Compressed& lines = points.by_row;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t begin = lines.indptr[rows[i]], end = lines.indptr[rows[i] + 1];
+    const double w = weights ? weights[rows[i]] : 1.0;
+    vectors->add(lines.indices + begin, lines.data + begin, end - begin, w);
+    for (std::int64_t e = begin; e < end; ++e) squares[i] += w * lines.data[e] * lines.data[e];
+  }
+  return vectors;
+}
+
+}  // namespace
+
+std::unique_ptr<Vectors> weighted_vectors(const Points& points, const Row* rows, std::int64_t n,
+                                          const double* weights, std::vector<double>& squares,
+                                          int n_threads) {
+  squares.assign(n, 0.0);
+  if (const auto* sparse = dynamic_cast<const SparsePoints*>(&points))
+    return from_sparse(*sparse, rows, n, weights, squares);
+  return from_dense(points, rows, n, weights, squares, n_threads);
+}
+
+}  // namespace treemeans

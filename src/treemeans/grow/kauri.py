@@ -1,0 +1,135 @@
+"""Kauri (Ohl, Mattei, Leclercq, Droit, Precioso 2024): a tree that clusters without a reference."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+from treemeans.grow.given import follow
+from treemeans.grow.sapling import Sapling, between
+from treemeans.progress import Progress
+from treemeans.tree import ThresholdTree
+
+_MOST_ROWS = 2**15  # that are searched
+_MOST_VALUES = 2**22
+_FEWEST_ROWS = 2**10
+
+
+def kauri(
+    sapling: Sapling,
+    space: _core.Points,
+    weights: NDArray[np.float64] | None,
+    max_clusters: int,
+    n_leaves: int,
+    progress: Progress,
+) -> NDArray[np.int32]:
+    """Cut a sapling of one leaf into up to ``n_leaves``, each cut by what k-means cost it saves.
+
+    Each step cuts the leaf, at the value, whose two sides save most when each of them stays in the
+    leaf's cluster, starts a new one or joins another; costs are those to the clusters' own means,
+    not to the reference centers. Every value is a candidate. Growth ends where nothing is saved.
+
+    A large table is searched on a sample: every m-th row, with the least m that leaves at most
+    32,768 rows and about four million values (stored ones, in a sparse table), but no fewer than
+    1,024 rows. All rows then follow the cuts, and each threshold moves half way between the values
+    of all rows around it.
+
+    Parameters
+    ----------
+    space : the rows where the k-means cost is measured; may be the table's points
+    weights : of the rows, None where all are 1
+    max_clusters : at most so many clusters
+
+    Returns
+    -------
+    Kauri's cluster of every node of the sapling: of a leaf, or of an inner node while it was one.
+    The sapling's own labels are by the surrogate cost.
+    """
+    tree = _grow(sapling, space, weights, max_clusters, n_leaves, progress)
+    place = follow(sapling, tree, recenter=True, priced=False)
+    clusters = np.zeros(sapling.n_nodes, dtype=np.int32)
+    clusters[list(place.values())] = tree.label[list(place)]
+    return clusters
+
+
+@dataclass
+class _Nodes:
+    """A tree as it grows: the root, and two more nodes for every cut."""
+
+    feature: list[int] = field(default_factory=lambda: [-1])
+    threshold: list[float] = field(default_factory=lambda: [np.nan])
+    left: list[int] = field(default_factory=lambda: [-1])
+    cluster: list[int] = field(default_factory=lambda: [0])
+    growth: list[int] = field(default_factory=lambda: [0])
+
+    @property
+    def n_leaves(self) -> int:
+        return (len(self.feature) + 1) // 2
+
+    def split(self, node: int, feature: int, threshold: float, clusters: tuple[int, int]) -> None:
+        self.feature[node], self.threshold[node] = feature, threshold
+        self.left[node] = len(self.feature)
+        self.feature += [-1, -1]
+        self.threshold += [np.nan, np.nan]
+        self.left += [-1, -1]
+        self.cluster += clusters
+        self.growth += [0, 0]
+        self.growth[node] = self.n_leaves
+
+    def freeze(self, n_features: int) -> ThresholdTree:
+        left = np.array(self.left)
+        return ThresholdTree(
+            feature=np.array(self.feature),
+            threshold=np.array(self.threshold),
+            left=left,
+            right=np.where(left < 0, -1, left + 1),
+            label=np.array(self.cluster),
+            n_features=n_features,
+            growth=np.array(self.growth),
+        )
+
+
+def _sample(sapling: Sapling) -> NDArray[np.int32]:
+    rows = sapling.rows(0)
+    table = sapling.table
+    per_row = max(1.0, _core.n_values(table.points) / table.n_rows)
+    most = max(_FEWEST_ROWS, int(_MOST_VALUES / per_row))
+    return np.ascontiguousarray(rows[:: math.ceil(len(rows) / min(most, _MOST_ROWS))])
+
+
+def _grow(
+    sapling: Sapling,
+    space: _core.Points,
+    weights: NDArray[np.float64] | None,
+    max_clusters: int,
+    n_leaves: int,
+    progress: Progress,
+) -> ThresholdTree:
+    """The tree grown on some rows, labelled with Kauri's clusters."""
+    costs, limits, rows = sapling.costs, sapling.limits, _sample(sapling)
+    features = np.flatnonzero(sapling.table.allowed)
+    units = None if costs.weights is None else costs.weights.values
+    weight = len(rows) if units is None else int(units[rows].sum())
+    sampled_cost = costs.cheapest * weight / costs.total_weight
+    prices = np.zeros(len(features)) if limits.prices is None else limits.prices[features]
+    search = _core.Kauri(
+        sapling.table.points,
+        space,
+        rows,
+        weights,
+        units,
+        max_clusters,
+        max(1, limits.min_weight * weight // costs.total_weight),
+        -1 if limits.max_depth is None else limits.max_depth,
+        features.tolist(),
+        (prices * sampled_cost).tolist(),
+        sapling.n_threads,
+    )
+    nodes = _Nodes()
+    while nodes.n_leaves < n_leaves and (cut := search.step()) is not None:
+        node, feature, low, high, left, right, _ = cut
+        nodes.split(node, feature, between(low, high), (left, right))
+        progress.update(nodes.n_leaves)
+    return nodes.freeze(sapling.table.n_features)

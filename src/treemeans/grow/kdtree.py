@@ -1,0 +1,94 @@
+"""The KD-tree of the paper's comparison: cut the feature that varies most at its median."""
+
+import math
+from collections import deque
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+from treemeans.grow.proposed import permits, values_of
+from treemeans.grow.sapling import Sapling, between
+
+_EQUAL = 1e-12  # variances closer than this, relatively, are the same
+
+
+def kdtree(sapling: Sapling, n_leaves: int) -> None:
+    """Cut a sapling of one leaf level by level into up to ``n_leaves`` of about equal weight.
+
+    A node is cut while each half can have the size that ``n_leaves`` equal leaves would have. The
+    cut lies above the lower median of the feature with the largest variance (the lowest feature
+    among equals), or below it where that is the largest value. Where the limits forbid the cut,
+    the feature that varies next most is tried.
+    """
+    size = _leaf_size(sapling, n_leaves)
+    queue = deque([0])
+    while queue and sapling.n_leaves < n_leaves:
+        node = queue.popleft()
+        if _unit(sapling) * sapling.weight(node) < 2 * size or not sapling.may_cut(node):
+            continue
+        cut = _cut(sapling, node)
+        if cut is not None:
+            queue.extend(sapling.split(node, *cut))
+
+
+def _unit(sapling: Sapling) -> float:
+    weights = sapling.costs.weights
+    return 1.0 if weights is None else weights.unit
+
+
+def _leaf_size(sapling: Sapling, n_leaves: int) -> float:
+    """Weight of a leaf among ``n_leaves`` equal ones: in whole rows, where weights are copies."""
+    share = _unit(sapling) * sapling.costs.total_weight / n_leaves
+    weights = sapling.costs.weights
+    if weights is not None:
+        each = weights.to_float(weights.values)
+        if not np.array_equal(each, np.floor(each)):
+            return share
+    return max(1.0, math.floor(share))
+
+
+def _cut(sapling: Sapling, node: int) -> tuple[int, float] | None:
+    rows, weights = sapling.rows(node), sapling.costs.weights
+    units = None if weights is None else weights.values[rows]
+    floats = None if weights is None or units is None else weights.to_float(units)
+    variance = _core.variances(sapling.table.points, rows, floats, sapling.n_threads)
+    variance[~sapling.table.allowed] = 0.0
+    for feature in _most_varied_first(variance):
+        values = values_of(sapling, node, feature)
+        threshold = _median_cut(values, units)
+        if threshold is not None and permits(sapling, node, feature, threshold, values):
+            return feature, threshold
+    return None
+
+
+def _most_varied_first(variance: NDArray[np.float64]) -> Iterator[int]:
+    """Features that vary, in the order they are tried.
+
+    Variances that differ by rounding alone are equal: those of scaled columns must not decide.
+    """
+    left = variance.copy()
+    while left.any():
+        feature = int(np.flatnonzero(left >= left.max() * (1.0 - _EQUAL))[0])
+        yield feature
+        left[feature] = 0.0
+
+
+def _median_cut(values: NDArray[np.float64], weights: NDArray[np.int64] | None) -> float | None:
+    """Half way from the lower median to the next value, or from the one below to the largest."""
+    median = _lower_median(values, weights)
+    above, below = values[values > median], values[values < median]
+    if len(above):
+        return between(median, float(above.min()))
+    return between(float(below.max()), median) if len(below) else None
+
+
+def _lower_median(values: NDArray[np.float64], weights: NDArray[np.int64] | None) -> float:
+    """The least value up to which at least half of the weight lies."""
+    if weights is None:
+        middle = (len(values) - 1) // 2
+        return float(np.partition(values, middle)[middle])
+    order = np.argsort(values, kind="stable")
+    passed = np.cumsum(weights[order])
+    return float(values[order[np.searchsorted(passed, (passed[-1] + 1) // 2)]])

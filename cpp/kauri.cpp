@@ -9,10 +9,20 @@ namespace treemeans {
 namespace {
 
 constexpr double kRelativeSlack = 1e-12;
-constexpr std::int64_t kDots = 2;  // where in a line the products with clusters begin
+constexpr std::int64_t kShedCost = 4;  // of taking a vector off a walk, to that of adding it
+constexpr std::int64_t kDots = 2;      // where in a line the products with clusters begin
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// values[begin + i] = what values[order[i]] was.
+template <class T>
+void reorder(std::vector<T>& values, std::int64_t begin, const std::vector<std::int64_t>& order) {
+  std::vector<T> moved;
+  moved.reserve(order.size());
+  for (std::int64_t e : order) moved.push_back(values[e]);
+  std::copy(moved.begin(), moved.end(), values.begin() + begin);
 }
 
 TM_CLONES void add_line(const double* TM_RESTRICT line, std::int64_t n, double* TM_RESTRICT sums) {
@@ -27,24 +37,36 @@ TM_CLONES void add_line(const double* TM_RESTRICT line, std::int64_t n, double* 
 struct Kauri::Column {
   std::vector<Position> at;
   std::vector<double> value;
-  std::vector<double> length;  // squared, of the sum of the walk up to here
+  std::vector<double> length;  // squared, of the sum of the walk up to here, where it may be cut
   bool has_usual = false;
   double usual = 0.0;
 
-  Column(std::vector<double> values, std::vector<Position> order) {
-    std::sort(order.begin(), order.end(), [&](Position a, Position b) {
+  explicit Column(const std::vector<double>& values) {
+    const std::size_t n = values.size();
+    std::vector<double> copy = values;
+    std::nth_element(copy.begin(), copy.begin() + n / 2, copy.end());
+    usual = copy[n / 2];  // if any value has more than half, this one has
+    has_usual = 2 * std::count(values.begin(), values.end(), usual) > std::ptrdiff_t(n);
+    for (std::size_t i = 0; i < n; ++i)
+      if (!has_usual || values[i] != usual) at.push_back(static_cast<Position>(i));
+    std::sort(at.begin(), at.end(), [&](Position a, Position b) {
       return values[a] != values[b] ? values[a] < values[b] : a < b;
     });
-    const std::size_t n = order.size();
-    usual = values[order[n / 2]];  // if any value has more than half, this one has
-    const auto is_usual = [&](Position i) { return values[i] == usual; };
-    has_usual = 2 * std::count_if(order.begin(), order.end(), is_usual) > std::ptrdiff_t(n);
-    for (Position i : order) {
-      if (has_usual && is_usual(i)) continue;
-      at.push_back(i);
-      value.push_back(values[i]);
-    }
+    for (Position i : at) value.push_back(values[i]);
     length.resize(at.size());
+  }
+
+  // Entries [begin, end) of vectors that go left come first; returns where the others begin.
+  std::int64_t divide(std::int64_t begin, std::int64_t end,
+                      const std::vector<std::uint8_t>& goes_left) {
+    std::vector<std::int64_t> order(end - begin);
+    std::iota(order.begin(), order.end(), begin);
+    const auto first_right = std::stable_partition(
+        order.begin(), order.end(), [&](std::int64_t e) { return goes_left[at[e]] != 0; });
+    reorder(at, begin, order);
+    reorder(value, begin, order);
+    reorder(length, begin, order);
+    return begin + (first_right - order.begin());
   }
 };
 
@@ -55,14 +77,15 @@ struct Kauri::Leaf {
   std::vector<std::int64_t> end;
   std::vector<double> sum;
   double length, weight, squares;
-  std::int64_t units;
-  bool whole = false;         // it is all of its cluster
-  std::vector<double> dots;   // its sum times each cluster's
-  bool prepared = false;      // the columns' lengths are known, and with them `apart`:
-  std::vector<double> apart;  // the most that its sides are worth alone, in each column,
-  double most_apart = 0.0;    // and in any
-  std::vector<double> gain;   // of this step, in each column
-  double bound = 0.0;         // no gain of this step is larger
+  std::int64_t units, work;
+  bool whole = false;                  // it is all of its cluster
+  std::vector<double> dots;            // its sum times each cluster's
+  std::vector<std::uint8_t> measured;  // whether a column's lengths are known
+  bool prepared = false;               // all are, and with them `apart`:
+  std::vector<double> apart;           // the most that its sides are worth alone, in each column,
+  double most_apart = 0.0;             // and in any
+  std::vector<double> gain;            // of this step, in each column
+  double bound = 0.0;                  // no gain of this step is larger
 
   // Where entries with a value above the usual one begin, if the leaf has the usual one.
   std::int64_t middle(const Column& column, std::size_t c) const {
@@ -106,9 +129,12 @@ Kauri::Kauri(const Points& table, const Points& space, const KauriRows& rows, Ka
   for (std::size_t c = 0; c < columns.size(); ++c) {
     std::vector<double> values(rows.n);
     table.column(rules_.features[c], rows.rows, rows.n, values.data());
-    columns[c].emplace(std::move(values), all);
+    columns[c].emplace(values);
   }
   for (auto& column : columns) columns_.push_back(std::move(*column));
+  work_.assign(rows.n, 0);
+  for (const Column& column : columns_)
+    for (Position i : column.at) work_[i] += vectors_->n_values(i);
   add_leaf(std::move(all), 0, 0);
   for (const Column& column : columns_) {
     leaves_[0]->begin.push_back(0);
@@ -128,11 +154,13 @@ void Kauri::add_leaf(std::vector<Position> at, std::int32_t cluster, std::int32_
   vectors_->sum(at.data(), static_cast<std::int64_t>(at.size()), leaf->sum.data());
   leaf->length = dot(leaf->sum, leaf->sum);
   leaf->weight = leaf->squares = 0.0;
-  leaf->units = 0;
+  leaf->units = leaf->work = 0;
+  leaf->measured.assign(columns_.size(), 0);
   for (Position i : at) {
     leaf->weight += weights_[i];
     leaf->squares += squares_[i];
     leaf->units += units_[i];
+    leaf->work += work_[i];
   }
   leaf->at = std::move(at);
   leaves_.push_back(std::move(leaf));
@@ -206,13 +234,10 @@ void Kauri::walk(const Leaf& leaf, std::size_t c, Visit visit) const {
 // What does not depend on the clusters: the lengths of all sums that a walk passes.
 void Kauri::prepare(Leaf& leaf) {
   leaf.apart.assign(columns_.size(), kNever);
-  for (Position i : leaf.at) lines_[i * width_] = 0.0;
   std::vector<double> products(vectors_->n);
   vectors_->dots(leaf.sum.data(), products.data(), 1, n_threads_);
   for (Position i : leaf.at) lines_[i * width_] = products[i];
-  const std::int64_t steps =
-      std::int64_t(leaf.at.size()) * std::int64_t(columns_.size()) * vectors_->dimension;
-#pragma omp parallel num_threads(threads_for_many(steps, n_threads_))
+#pragma omp parallel num_threads(threads_for_many(leaf.work, n_threads_))
   {
     std::vector<double> scratch;
 #pragma omp for schedule(dynamic)
@@ -225,6 +250,16 @@ void Kauri::prepare(Leaf& leaf) {
 }
 
 void Kauri::prepare_column(Leaf& leaf, std::size_t c, std::vector<double>& scratch) {
+  if (!leaf.measured[c]) measure(leaf, c, scratch);
+  const std::vector<double>& length = columns_[c].length;
+  walk(leaf, c, [&](const Spot& spot) {
+    const double a = length[spot.entry], b = leaf.length - 2.0 * spot.line[0] + a;
+    const double apart = a / spot.line[1] + b / (leaf.weight - spot.line[1]);
+    leaf.apart[c] = std::max(leaf.apart[c], apart);
+  });
+}
+
+void Kauri::measure(Leaf& leaf, std::size_t c, std::vector<double>& scratch) {
   Column& column = columns_[c];
   const std::int64_t begin = leaf.begin[c], end = leaf.end[c], middle = leaf.middle(column, c);
   std::vector<std::uint8_t> wanted(end - begin, 0);
@@ -237,11 +272,7 @@ void Kauri::prepare_column(Leaf& leaf, std::size_t c, std::vector<double>& scrat
   vectors_->path_lengths(down.data(), end - middle, wanted.data() + (middle - begin),
                          column.length.data() + middle, scratch);
   std::reverse(column.length.begin() + middle, column.length.begin() + end);
-  walk(leaf, c, [&](const Spot& spot) {
-    const double a = column.length[spot.entry], b = leaf.length - 2.0 * spot.line[0] + a;
-    const double apart = a / spot.line[1] + b / (leaf.weight - spot.line[1]);
-    leaf.apart[c] = std::max(leaf.apart[c], apart);
-  });
+  leaf.measured[c] = 1;
 }
 
 // The largest gain less price in a column, or anything below `floor` if it is smaller than that.
@@ -337,40 +368,79 @@ KauriCut Kauri::first_cut(const Leaf& leaf, std::size_t c, double at_least) cons
   return *first;
 }
 
+// Takes the vectors that leave a measured leaf off its walks, one after the other:
+// |s - x|^2 = |s|^2 - 2 s.x + |x|^2, for every sum s that held x.
+void Kauri::shed(const Leaf& leaf, const std::vector<Position>& leaving) {
+  std::vector<double> vector(vectors_->dimension), products(vectors_->n);
+  for (std::size_t gone = 0; gone < leaving.size(); ++gone) {
+    const Position x = leaving[gone];
+    vectors_->sum(&x, 1, vector.data());
+    vectors_->dots(vector.data(), products.data(), 1, n_threads_);
+    for (std::size_t before = 0; before < gone; ++before) products[leaving[before]] = 0.0;
+#pragma omp parallel for schedule(dynamic, 16) \
+    num_threads(threads_for_many(leaf.work / leaf.at.size(), n_threads_))
+    for (std::size_t c = 0; c < columns_.size(); ++c) shed_one(leaf, c, x, products);
+  }
+}
+
+void Kauri::shed_one(const Leaf& leaf, std::size_t c, Position x,
+                     const std::vector<double>& products) {
+  Column& column = columns_[c];
+  const std::int64_t begin = leaf.begin[c], end = leaf.end[c], middle = leaf.middle(column, c);
+  const std::int64_t place =
+      std::find(column.at.begin() + begin, column.at.begin() + end, x) - column.at.begin();
+  if (place == end) return;
+  double product = 0.0;
+  if (place < middle) {
+    for (std::int64_t e = begin; e < middle; ++e) {
+      product += products[column.at[e]];
+      if (e >= place) column.length[e] -= 2.0 * product - products[x];
+    }
+  } else {
+    for (std::int64_t e = end - 1; e >= middle; --e) {
+      product += products[column.at[e]];
+      if (e <= place) column.length[e] -= 2.0 * product - products[x];
+    }
+  }
+}
+
+// The length that belongs to the last of equal values is given to all: any may soon be the last.
+void Kauri::share_lengths(const Leaf& leaf, std::size_t c) {
+  Column& column = columns_[c];
+  const std::int64_t middle = leaf.middle(column, c);
+  for (std::int64_t e = middle - 2; e >= leaf.begin[c]; --e)
+    if (column.value[e] == column.value[e + 1]) column.length[e] = column.length[e + 1];
+  for (std::int64_t e = middle + 1; e < leaf.end[c]; ++e)
+    if (column.value[e] == column.value[e - 1]) column.length[e] = column.length[e - 1];
+}
+
 void Kauri::carry_out(const KauriCut& cut, std::size_t cut_column) {
   const auto place = std::find_if(leaves_.begin(), leaves_.end(),
                                   [&](const auto& leaf) { return leaf->node == cut.node; });
   const std::unique_ptr<Leaf> parent = std::move(*place);
   leaves_.erase(place);
-  std::vector<std::uint8_t> goes_left(vectors_->n, columns_[cut_column].usual <= cut.low);
+  const Column& column = columns_[cut_column];
+  std::vector<std::uint8_t> goes_left(vectors_->n, column.usual <= cut.low);
   for (std::int64_t e = parent->begin[cut_column]; e < parent->end[cut_column]; ++e)
-    goes_left[columns_[cut_column].at[e]] = columns_[cut_column].value[e] <= cut.low;
+    goes_left[column.at[e]] = column.value[e] <= cut.low;
   std::vector<Position> left, right;
   for (Position i : parent->at) (goes_left[i] ? left : right).push_back(i);
   add_leaf(std::move(left), cut.clusters.left, parent->depth + 1);
   add_leaf(std::move(right), cut.clusters.right, parent->depth + 1);
   Leaf &a = *leaves_[leaves_.size() - 2], &b = *leaves_.back();
+  Leaf &small = a.at.size() < b.at.size() ? a : b, &large = &small == &a ? b : a;
+  const std::int64_t each = vectors_->n_values() + large.work / std::int64_t(large.at.size());
+  const bool few = kShedCost * std::int64_t(small.at.size()) * each < large.work;
+  if (few) shed(*parent, small.at);
   a.begin = parent->begin;
   b.end = parent->end;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    Column& column = columns_[c];
-    std::vector<Position> at;
-    std::vector<double> value;
-    std::int64_t to = parent->begin[c];
-    for (std::int64_t e = parent->begin[c]; e < parent->end[c]; ++e) {
-      if (goes_left[column.at[e]]) {
-        column.value[to] = column.value[e];
-        column.at[to++] = column.at[e];
-      } else {
-        at.push_back(column.at[e]);
-        value.push_back(column.value[e]);
-      }
-    }
-    std::copy(at.begin(), at.end(), column.at.begin() + to);
-    std::copy(value.begin(), value.end(), column.value.begin() + to);
-    a.end.push_back(to);
-    b.begin.push_back(to);
+    if (few) share_lengths(*parent, c);
+    b.begin.push_back(columns_[c].divide(parent->begin[c], parent->end[c], goes_left));
+    a.end.push_back(b.begin.back());
   }
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    large.measured[c] = few && large.has_usual(c) == parent->has_usual(c);
   update_clusters();
 }
 

@@ -58,9 +58,14 @@ class Kauri {
   void update_clusters();
   void prepare(Leaf& leaf);
   void prepare_column(Leaf& leaf, std::size_t column, std::vector<double>& scratch);
+  void measure(Leaf& leaf, std::size_t column, std::vector<double>& scratch);
   void search(Leaf& leaf, double& floor);
   double search_column(const Leaf& leaf, std::size_t column, double floor) const;
   KauriCut first_cut(const Leaf& leaf, std::size_t column, double at_least) const;
+  void shed(const Leaf& leaf, const std::vector<Position>& leaving);
+  void shed_one(const Leaf& leaf, std::size_t column, Position x,
+                const std::vector<double>& products);
+  void share_lengths(const Leaf& leaf, std::size_t column);
   void carry_out(const KauriCut& cut, std::size_t column);
   template <class Visit>
   void walk(const Leaf& leaf, std::size_t column, Visit visit) const;
@@ -73,7 +78,8 @@ class Kauri {
   std::unique_ptr<Vectors> vectors_;
   std::vector<double> weights_;
   std::vector<std::int64_t> units_;
-  double slack_;  // gains this close are equal
+  std::vector<std::int64_t> work_;  // what each vector adds to the measuring of a leaf
+  double slack_;                    // gains this close are equal
   std::vector<Column> columns_;
   std::vector<std::unique_ptr<Leaf>> leaves_;  // in the order they came
   std::int32_t n_nodes_ = 0;

@@ -48,6 +48,15 @@ TM_CLONES void strip_lengths(const double* TM_RESTRICT strip, const Position* TM
   }
 }
 
+TM_CLONES double squared_length(const double* TM_RESTRICT vector, std::int64_t n) {
+  double parts[kStrip] = {};
+  std::int64_t i = 0;
+  for (; i + kStrip <= n; i += kStrip)
+    for (int j = 0; j < kStrip; ++j) parts[j] += vector[i + j] * vector[i + j];
+  for (; i < n; ++i) parts[0] += vector[i] * vector[i];
+  return fold(parts);
+}
+
 // Strip after strip of 16 coordinates, each of all vectors: a strip stays in cache while paths in
 // any order run over it.
 class DenseVectors final : public Vectors {
@@ -60,6 +69,9 @@ class DenseVectors final : public Vectors {
   double& at(Position i, std::int32_t j) {
     return data_[(std::int64_t{j / kStrip} * n + i) * kStrip + j % kStrip];
   }
+
+  std::int64_t n_values(Position /*i*/) const override { return dimension; }
+  std::int64_t n_values() const override { return std::int64_t{n} * dimension; }
 
   void sum(const Position* at, std::int64_t count, double* out) const override {
     for (std::int32_t s = 0; s < n_strips_; ++s) {
@@ -109,6 +121,9 @@ class SparseVectors final : public Vectors {
     indptr_.push_back(static_cast<std::int64_t>(indices_.size()));
   }
 
+  std::int64_t n_values(Position i) const override { return indptr_[i + 1] - indptr_[i]; }
+  std::int64_t n_values() const override { return indptr_[n]; }
+
   void sum(const Position* at, std::int64_t count, double* out) const override {
     std::fill(out, out + dimension, 0.0);
     for (std::int64_t i = 0; i < count; ++i)
@@ -126,24 +141,42 @@ class SparseVectors final : public Vectors {
     }
   }
 
-  void path_lengths(const Position* path, std::int64_t count, const std::uint8_t* /*wanted*/,
+  void path_lengths(const Position* path, std::int64_t count, const std::uint8_t* wanted,
                     double* lengths, std::vector<double>& scratch) const override {
-    scratch.resize(dimension, 0.0);
-    double length = 0.0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::int64_t e = indptr_[path[i]]; e < indptr_[path[i] + 1]; ++e) {
-        double& sum = scratch[indices_[e]];
-        length += values_[e] * (2.0 * sum + values_[e]);
-        sum += values_[e];
-      }
-      lengths[i] = length;
+    scratch.assign(dimension, 0.0);
+    std::int64_t n_entries = 0;
+    for (std::int64_t i = 0; i < count; ++i) n_entries += indptr_[path[i] + 1] - indptr_[path[i]];
+    if (std::count(wanted, wanted + count, 1) * dimension < 4 * n_entries) {
+      add_then_measure(path, count, wanted, lengths, scratch.data());
+    } else {
+      measure_while_adding(path, count, lengths, scratch.data());
     }
-    for (std::int64_t i = 0; i < count; ++i)
-      for (std::int64_t e = indptr_[path[i]]; e < indptr_[path[i] + 1]; ++e)
-        scratch[indices_[e]] = 0.0;
   }
 
  private:
+  // Where few lengths are wanted: additions that wait for nothing.
+  void add_then_measure(const Position* path, std::int64_t count, const std::uint8_t* wanted,
+                        double* lengths, double* TM_RESTRICT sum) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t e = indptr_[path[i]]; e < indptr_[path[i] + 1]; ++e)
+        sum[indices_[e]] += values_[e];
+      if (wanted[i]) lengths[i] = squared_length(sum, dimension);
+    }
+  }
+
+  void measure_while_adding(const Position* path, std::int64_t count, double* lengths,
+                            double* TM_RESTRICT sum) const {
+    double length = 0.0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t e = indptr_[path[i]]; e < indptr_[path[i] + 1]; ++e) {
+        double& at = sum[indices_[e]];
+        length += values_[e] * (2.0 * at + values_[e]);
+        at += values_[e];
+      }
+      lengths[i] = length;
+    }
+  }
+
   std::vector<std::int64_t> indptr_;
   std::vector<std::int32_t> indices_;
   std::vector<double> values_;

@@ -24,12 +24,15 @@ class Vectors {
   Vectors(Position n, std::int32_t dimension) : n(n), dimension(dimension) {}
   virtual ~Vectors() = default;
 
+  // Numbers that are stored, of one vector and of all.
+  virtual std::int64_t n_values(Position i) const = 0;
+  virtual std::int64_t n_values() const = 0;
   // out = sum of the vectors at some positions.
   virtual void sum(const Position* at, std::int64_t count, double* out) const = 0;
   // out[i * stride] = vector i times `other`.
   virtual void dots(const double* other, double* out, std::int64_t stride, int n_threads) const = 0;
   // lengths[j] = squared length of the sum of the first j + 1 vectors of a path, where wanted.
-  // scratch: one for each thread, first empty.
+  // scratch: one for each thread.
   virtual void path_lengths(const Position* path, std::int64_t count, const std::uint8_t* wanted,
                             double* lengths, std::vector<double>& scratch) const = 0;
 

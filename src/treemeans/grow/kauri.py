@@ -1,6 +1,5 @@
 """Kauri (Ohl, Mattei, Leclercq, Droit, Precioso 2024): a tree that clusters without a reference."""
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,10 +30,10 @@ def kauri(
     leaf's cluster, starts a new one or joins another; costs are those to the clusters' own means,
     not to the reference centers. Every value is a candidate. Growth ends where nothing is saved.
 
-    A large table is searched on a sample: every m-th row, with the least m that leaves at most
-    32,768 rows and about four million values (stored ones, in a sparse table), but no fewer than
-    1,024 rows. All rows then follow the cuts, and each threshold moves half way between the values
-    of all rows around it.
+    A large table is searched on a sample of its rows, always the same: 32,768 of them, or fewer
+    (but at least 1,024) if they have more than about four million values, counting stored ones in
+    a sparse table. All rows then follow the cuts, and each threshold moves half way between the
+    values of all rows around it.
 
     Parameters
     ----------
@@ -92,11 +91,13 @@ class _Nodes:
 
 
 def _sample(sapling: Sapling) -> NDArray[np.int32]:
+    """The rows that are searched, ascending."""
     rows = sapling.rows(0)
-    table = sapling.table
-    per_row = max(1.0, _core.n_values(table.points) / table.n_rows)
-    most = max(_FEWEST_ROWS, int(_MOST_VALUES / per_row))
-    return np.ascontiguousarray(rows[:: math.ceil(len(rows) / min(most, _MOST_ROWS))])
+    per_row = max(1.0, _core.n_values(sapling.table.points) / sapling.table.n_rows)
+    most = min(_MOST_ROWS, max(_FEWEST_ROWS, int(_MOST_VALUES / per_row)))
+    if len(rows) <= most:
+        return rows.copy()
+    return np.sort(np.random.RandomState(0).permutation(rows)[:most])
 
 
 def _grow(

@@ -1,4 +1,4 @@
-"""Random threshold cuts (Makarychev, Shan 2021; Gamlath, Jia, Polak, Svensson 2021): a base tree."""
+"""Random threshold cuts (Makarychev, Shan 2021; Gamlath et al. 2021): a base tree."""
 
 from collections import deque
 from dataclasses import dataclass

@@ -9,6 +9,8 @@
 namespace treemeans {
 namespace {
 
+constexpr std::int64_t kMoveSteps = 5;  // a row that is sent to a side takes about as long
+
 // Rows on their way down a subtree, each with the place its price goes to.
 struct Walkers {
   std::vector<Row> row, row_right;
@@ -26,8 +28,8 @@ struct Walkers {
 
   // Those of [begin, end) that go left come first, each side in its old order; where the right
   // side begins.
-  std::int64_t part(const Points& points, const Twig& twig, std::int64_t begin, std::int64_t end) {
-    points.column(twig.feature, row.data() + begin, end - begin, values.data());
+  std::int64_t part(Columns& columns, const Twig& twig, std::int64_t begin, std::int64_t end) {
+    columns.read(twig.feature, row.data() + begin, end - begin, values.data());
     std::int64_t n_left = begin, n_right = 0;
     for (std::int64_t i = begin; i < end; ++i) {  // no branch to mispredict
       const bool goes_left = values[i - begin] <= twig.threshold;
@@ -47,7 +49,10 @@ struct Walkers {
 }  // namespace
 
 Bonsai::Bonsai(const Ground& ground, const Row* rows, std::int64_t n)
-    : ground_(ground), labels_(ground.points->n_rows, 0), slot_of_(ground.bins->n_features, -1) {
+    : ground_(ground),
+      columns_(std::make_shared<Columns>(*ground.points)),
+      labels_(ground.points->n_rows, 0),
+      slot_of_(ground.bins->n_features, -1) {
   for (std::int32_t slot = 0; slot < ground.bins->n_slots(); ++slot)
     slot_of_[ground.bins->feature[slot]] = slot;
   add(-1, Rows(rows, rows + n));
@@ -141,9 +146,10 @@ void Bonsai::replace(std::int32_t node, std::int32_t heir) {
 std::pair<Bonsai::Rows, Bonsai::Rows> Bonsai::part(const Rows& rows, std::int32_t feature,
                                                    double threshold) {
   const auto n = static_cast<std::int64_t>(rows.size());
-  std::vector<double> values(n);
-  ground_.points->column(feature, rows.data(), n, values.data());
-  steps_ += n;
+  thread_local std::vector<double> values;
+  values.resize(n);
+  columns_->read(feature, rows.data(), n, values.data());
+  steps_ += kMoveSteps * n;
   std::pair<Rows, Rows> sides;
   const auto n_left = static_cast<std::size_t>(
       std::count_if(values.begin(), values.end(), [&](double v) { return v <= threshold; }));
@@ -247,10 +253,10 @@ void Bonsai::collapse(std::int32_t node) {
 }
 
 // What each of the rows would cost in the subtree of a node.
-std::vector<std::int64_t> Bonsai::prices_in(std::int32_t node, const Rows& rows) {
+void Bonsai::price_in(std::int32_t node, const Rows& rows, std::vector<std::int64_t>& prices) {
   thread_local Walkers walkers;
   walkers.start(rows);
-  std::vector<std::int64_t> prices(rows.size());
+  prices.resize(rows.size());
   struct Stretch {
     std::int32_t node;
     std::int64_t begin, end;
@@ -260,29 +266,32 @@ std::vector<std::int64_t> Bonsai::prices_in(std::int32_t node, const Rows& rows)
     const auto [at, begin, end] = open.back();
     open.pop_back();
     if (begin == end) continue;
-    steps_ += end - begin;
+    steps_ += kMoveSteps * (end - begin);
     const Twig& twig = twigs_[at];
     if (twig.is_leaf()) {
       const std::int64_t* regrets = ground_.regrets + twig.label;
       for (std::int64_t i = begin; i < end; ++i)
         prices[walkers.place[i]] = regrets[walkers.row[i] * ground_.k];
     } else {
-      const std::int64_t middle = walkers.part(*ground_.points, twig, begin, end);
+      const std::int64_t middle = walkers.part(*columns_, twig, begin, end);
       open.push_back({twig.left, begin, middle});
       open.push_back({twig.right, middle, end});
     }
   }
-  return prices;
 }
 
 // What the rows of a node cost on either side of its cut, and where they are now.
-Bonsai::Sides Bonsai::sides_of(std::int32_t node) {
+const Bonsai::Sides& Bonsai::sides_of(std::int32_t node) {
   const Twig& twig = twigs_[node];
   const Rows &rows = *twig.rows, &lefts = *twigs_[twig.left].rows,
              &rights = *twigs_[twig.right].rows;
-  const std::vector<std::int64_t> lefts_right = prices_in(twig.right, lefts);
-  const std::vector<std::int64_t> rights_left = prices_in(twig.left, rights);
-  Sides sides{std::vector<std::int64_t>(rows.size()), std::vector<std::int64_t>(rows.size())};
+  thread_local std::vector<std::int64_t> lefts_right, rights_left;
+  thread_local Sides sides;
+  price_in(twig.right, lefts, lefts_right);
+  price_in(twig.left, rights, rights_left);
+  sides.left.resize(rows.size());
+  sides.right.resize(rows.size());
+  sides.now = sides.all_left = sides.all_right = 0;
   for (std::size_t i = 0, l = 0, r = 0; i < rows.size(); ++i) {
     const std::int64_t own = ground_.regrets[rows[i] * ground_.k + labels_[rows[i]]];
     const bool is_left = l < lefts.size() && lefts[l] == rows[i];
@@ -298,13 +307,13 @@ std::optional<Cut> Bonsai::fork_cut(std::int32_t node, const Sides& sides, const
                                     int n_threads) {
   const Rows& rows = *twigs_[node].rows;
   const auto n = static_cast<std::int64_t>(rows.size());
-  steps_ += scan_steps(n);
+  steps_ += scan_steps(n) + 2 * kMoveSteps * n;
   return least_fork_cut(*ground_.bins, *ground_.points,
                         {rows.data(), n, sides.left.data(), sides.right.data(), terms}, n_threads);
 }
 
 bool Bonsai::choose_again(std::int32_t node, int n_threads) {
-  const Sides sides = sides_of(node);
+  const Sides& sides = sides_of(node);
   const std::optional<Cut> cut = fork_cut(node, sides, ground_.terms, n_threads);
   const std::int64_t now = sides.now + price_of(twigs_[node].feature);
   const std::int64_t uncut = std::min(sides.all_left, sides.all_right);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "binning.hpp"
+#include "columns.hpp"
 #include "cut.hpp"
 #include "points.hpp"
 #include "terms.hpp"
@@ -89,8 +90,8 @@ class Bonsai {
   void replace(std::int32_t node, std::int32_t heir);
   bool fill(std::int32_t node, std::shared_ptr<const Rows> rows);
   std::pair<Rows, Rows> part(const Rows& rows, std::int32_t feature, double threshold);
-  std::vector<std::int64_t> prices_in(std::int32_t node, const Rows& rows);
-  Sides sides_of(std::int32_t node);
+  void price_in(std::int32_t node, const Rows& rows, std::vector<std::int64_t>& prices);
+  const Sides& sides_of(std::int32_t node);  // good until the next call
   std::optional<Cut> fork_cut(std::int32_t node, const Sides& sides, const Terms& terms,
                               int n_threads);
   void question(std::int32_t node);
@@ -99,6 +100,7 @@ class Bonsai {
   bool adopt(std::int32_t node, const Cut& cut);
 
   Ground ground_;
+  std::shared_ptr<Columns> columns_;
   std::vector<Twig> twigs_;
   std::vector<std::int32_t> free_;  // torn-out twigs
   std::vector<std::int32_t> labels_;

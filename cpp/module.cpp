@@ -293,6 +293,11 @@ class PyBonsai {
   std::int64_t cost() const { return tree_.cost(); }
   std::int64_t steps() const { return tree_.steps(); }
   std::int64_t regret(std::int32_t leaf) const { return twig(leaf).totals[twig(leaf).label]; }
+  Out<std::int64_t> totals(std::int32_t leaf) const {
+    auto totals = new_array<std::int64_t>({twig(leaf).totals.size()});
+    std::copy(twig(leaf).totals.begin(), twig(leaf).totals.end(), totals.data());
+    return totals;
+  }
   std::int32_t feature(std::int32_t node) const { return twig(node).feature; }
   std::pair<std::int32_t, std::int32_t> children(std::int32_t node) const {
     return {twig(node).left, twig(node).right};
@@ -455,6 +460,7 @@ void bind_bonsai(nb::module_& m) {
       .def_prop_ro("cost", &PyBonsai::cost)
       .def_prop_ro("steps", &PyBonsai::steps)
       .def("regret", &PyBonsai::regret, "leaf"_a)
+      .def("totals", &PyBonsai::totals, "leaf"_a)
       .def("feature", &PyBonsai::feature, "node"_a)
       .def("children", &PyBonsai::children, "node"_a)
       .def("nodes", &PyBonsai::nodes)

@@ -1,6 +1,6 @@
 #include "resplit.hpp"
 
-#include <memory>
+#include <vector>
 
 #include "parallel.hpp"
 #include "scan.hpp"
@@ -31,11 +31,14 @@ struct SmallestPrefix {
 
 std::optional<Cut> least_fork_cut(const Bins& bins, const Points& points, const Fork& fork,
                                   int n_threads) {
-  const std::unique_ptr<std::int64_t[]> lines(new std::int64_t[fork.n * kColumns]);
+  thread_local std::vector<std::int64_t>
+      kept;  // fresh memory of this size costs more than the sums
+  if (static_cast<std::int64_t>(kept.size()) < fork.n * kColumns) kept.resize(fork.n * kColumns);
+  std::int64_t* lines = kept.data();
   std::int64_t sums[kColumns] = {0, 0, 0, 0}, all_right = 0;
   for (std::int64_t i = 0; i < fork.n; ++i) {
     const std::int64_t adds = fork.left[i] - fork.right[i];
-    std::int64_t* line = lines.get() + i * kColumns;
+    std::int64_t* line = lines + i * kColumns;
     line[kAdds] = adds;
     line[kSaves] = adds < 0 ? adds : 0;
     line[kWeight] = fork.terms.weight(fork.rows[i]);
@@ -44,8 +47,7 @@ std::optional<Cut> least_fork_cut(const Bins& bins, const Points& points, const 
     all_right += fork.right[i];
   }
   const std::int64_t start[kColumns] = {0, 0, 0, 0};
-  const scan::Node node{
-      {fork.rows, fork.n, kColumns, lines.get()}, kWeight, sums, start, fork.terms};
+  const scan::Node node{{fork.rows, fork.n, kColumns, lines}, kWeight, sums, start, fork.terms};
   return scan::least_cut(SmallestPrefix{all_right}, points, node, bins,
                          threads_for(fork.n * bins.n_slots(), n_threads));
 }

@@ -235,7 +235,7 @@ def test_n_jobs_zero():
 
 
 BASE_TREES = {
-    "unknown": ("oak", 'base_tree must be "imm", "none", a ThresholdTree or a fitted'),
+    "unknown": ("oak", 'base_tree must be one of "none", "imm", .* a ThresholdTree or a fitted'),
     "None": (None, "base_tree must be .* got None"),
     "a number": (3, "base_tree must be .* got 3"),
     "an array": (CENTERS, "base_tree must be "),

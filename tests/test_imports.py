@@ -17,8 +17,9 @@ ALLOWED = {
     "tree": {"_core", "tables"},
     "costs": {"_core"},
     "limits": {"costs"},
-    "grow": {"_core", "tables", "tree", "costs", "limits", "progress"},
-    "refine": {"_core", "tables", "tree", "costs", "limits", "progress", "grow"},
+    "ground": {"_core", "tables", "costs", "limits"},
+    "grow": {"_core", "tables", "tree", "costs", "limits", "ground", "progress"},
+    "refine": {"_core", "tables", "tree", "costs", "limits", "ground", "progress", "grow"},
 }
 ENTRANCES = {"__init__", "__main__"}
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib", "dask", "pytest", "hypothesis"}

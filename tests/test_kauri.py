@@ -15,7 +15,7 @@ from sklearn.decomposition import PCA
 from treemeans import _core
 from treemeans.costs import CostTable
 from treemeans.grow import Sapling, kauri
-from treemeans.limits import Limits
+from treemeans.limits import Rules
 from treemeans.progress import Progress
 from treemeans.tables import Table, as_points
 
@@ -29,13 +29,7 @@ def sapling_for(X, weights=None, *, allowed=None, n_threads=1, **limits):
     dense = X.toarray() if sparse.issparse(X) else X
     centers = np.ascontiguousarray(dense[[0, -1]], dtype=np.float64)
     costs = CostTable.price(table.points, centers, weights, n_threads)
-    given = Limits.of(
-        limits.get("min_samples_leaf", 1),
-        limits.get("max_depth"),
-        limits.get("feature_costs"),
-        costs,
-    )
-    return Sapling(table, costs, n_threads, given)
+    return Sapling(table, costs, n_threads, Rules(**limits).limits(costs))
 
 
 def grown(X, k, n_leaves, weights=None, *, space=None, **how):

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from treemeans import ThresholdTree, _core
 from treemeans.costs import CostTable
 from treemeans.grow import Sapling, cart, follow, kdtree, random_cuts
-from treemeans.limits import Limits
+from treemeans.limits import Rules
 from treemeans.tables import Table, as_points
 
 
@@ -25,13 +25,7 @@ def sapling_for(X, centers=None, weights=None, *, allowed=None, n_threads=1, **l
         dense = X.toarray() if sparse.issparse(X) else X
         centers = np.ascontiguousarray(dense[[0, -1]], dtype=np.float64)
     costs = CostTable.price(table.points, centers, weights, n_threads)
-    set_to = Limits.of(
-        limits.get("min_samples_leaf", 1),
-        limits.get("max_depth"),
-        limits.get("feature_costs"),
-        costs,
-    )
-    return Sapling(table, costs, n_threads, set_to)
+    return Sapling(table, costs, n_threads, Rules(**limits).limits(costs))
 
 
 def column(*values):

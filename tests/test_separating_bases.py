@@ -15,7 +15,7 @@ from test_search_oracle import LONG_COLUMNS, long_problems, small_problems, spar
 
 from treemeans.costs import CostTable, Fixed
 from treemeans.grow import Sapling, emn, exgreedy, imm
-from treemeans.limits import Limits
+from treemeans.limits import Rules
 from treemeans.progress import Progress
 from treemeans.tables import Table, as_points
 
@@ -32,8 +32,8 @@ def priced(X, centers, weights=None):
 
 
 def built(rule, X, centers, costs, limits=None, allowed=None, n_threads=1):
-    """The sapling of a method. ``limits``: arguments of Limits.of."""
-    limits = None if limits is None else Limits.of(*limits, costs)
+    """The sapling of a method. ``limits``: arguments of Rules."""
+    limits = None if limits is None else Rules(*limits).limits(costs)
     sapling = Sapling(Table.of(X, n_threads, allowed), costs, n_threads, limits)
     METHODS[rule](sapling, centers, Progress("", 1, False))
     return sapling
@@ -47,7 +47,7 @@ def problem_of(X, centers, costs):
 
 def bounds_of(rule, costs, limits, allowed):
     """The limits of a sapling in the oracle's units."""
-    limits = Limits.of(*limits, costs)
+    limits = Rules(*limits).limits(costs)
     whole = costs.cheapest / costs.regrets.unit if rule == "exgreedy" else costs.total_weight
     # A price is rounded to the unit of the scores; where that is a row, to a part of it.
     parts = 2**20 if rule != "exgreedy" and costs.weights is None else 1
@@ -80,7 +80,7 @@ def check(rule, X, centers, weights=None, limits=None, allowed=None):
 
 @st.composite
 def limits_for(draw, n_features):
-    """Arguments of Limits.of, and the features allowed."""
+    """Arguments of Rules, and the features allowed."""
     allowed = np.array(draw(st.lists(st.booleans(), min_size=n_features, max_size=n_features)))
     allowed[draw(st.integers(0, n_features - 1))] = True
     prices = st.lists(

@@ -1,7 +1,9 @@
 """What a user may pass to ExKMC; anything else gets one sentence."""
 
+import math
 import numbers
 import warnings
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,25 +12,124 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import BaseDecisionTree
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from treemeans.grow.base import BASE_TREES
 from treemeans.grow.given import from_sklearn
 from treemeans.tree import ThresholdTree
 
+REFINEMENTS = ("none", "local", "search")
+
 
 def check_parameters(model: Any) -> None:
-    """Refuse numbers of clusters and leaves that cannot be, before any work is done."""
-    for name in ("n_clusters", "max_leaf_nodes"):
+    """Refuse what cannot be, before any work is done."""
+    for name in ("n_clusters", "max_leaf_nodes", "max_depth", "n_init"):
         value = getattr(model, name)
-        if value is None:
+        if value is None and name != "n_init":
             continue
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} must be an integer of at least 1, or None; got {value!r}.")
+        if not _is_integer(value) or value < 1:
+            or_none = "" if name == "n_init" else ", or None"
+            raise ValueError(f"{name} must be an integer of at least 1{or_none}; got {value!r}.")
     if model.n_clusters is None and model.reference is None:
         raise ValueError("n_clusters=None takes the number from a reference; pass either.")
     if model.n_clusters is not None:
         check_max_leaves(model.max_leaf_nodes, model.n_clusters, None)
+    if not isinstance(model.refine, str) or model.refine not in REFINEMENTS:
+        raise ValueError(f"refine must be one of {_quoted(REFINEMENTS)}; got {model.refine!r}.")
+    _check_effort(model.max_iter, model.max_time)
+    _check_min_samples_leaf(model.min_samples_leaf)
+
+
+def _check_effort(max_iter: Any, max_time: Any) -> None:
+    if max_iter is not None and (not _is_integer(max_iter) or max_iter < 0):
+        raise ValueError(f"max_iter must be an integer of at least 0, or None; got {max_iter!r}.")
+    if max_time is not None and not (_is_number(max_time) and max_time >= 0):
+        raise ValueError(f"max_time must be a number of seconds, or None; got {max_time!r}.")
+
+
+def _check_min_samples_leaf(least: Any) -> None:
+    if not (_is_number(least) and (0 < least < 1 or least >= 1)):
+        raise ValueError(
+            "min_samples_leaf must be a number of rows of at least 1, or a share of them between "
+            f"0 and 1; got {least!r}."
+        )
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return (
+        isinstance(value, numbers.Real)
+        and not isinstance(value, bool)
+        and math.isfinite(float(value))
+    )
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def tree_seed(random_state: Any) -> int:
+    """Seed of the tree's own randomness; without a random state, always the same."""
+    if random_state is None:
+        return 0
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_allowed_features(
+    allowed: Any, n_features: int, names: NDArray[Any] | None
+) -> NDArray[np.bool_] | None:
+    """For each feature, whether it may be cut; None where all may."""
+    if allowed is None:
+        return None
+    entries = np.asarray(allowed)
+    if entries.dtype == bool and entries.shape == (n_features,):
+        mask = entries
+    else:
+        mask = np.zeros(n_features, dtype=bool)
+        for entry in [allowed] if isinstance(allowed, str) else allowed:
+            mask[_position(entry, n_features, names, "allowed_features")] = True
+    if not mask.any():
+        raise ValueError("allowed_features allows no feature, so there is nothing to cut.")
+    return mask
+
+
+def check_feature_costs(
+    costs: Any, n_features: int, names: NDArray[Any] | None
+) -> NDArray[np.float64] | None:
+    """The price of a cut on each feature; None where all are free."""
+    if costs is None:
+        return None
+    prices = np.zeros(n_features)
+    if isinstance(costs, Mapping):
+        for feature, cost in costs.items():
+            prices[_position(feature, n_features, names, "feature_costs")] = cost
+    else:
+        prices = np.array(costs, dtype=np.float64)
+    if prices.shape != (n_features,) or not np.all(np.isfinite(prices) & (prices >= 0)):
+        raise ValueError(
+            f"feature_costs must be a dict or an array of {n_features} finite costs, none of them "
+            "negative."
+        )
+    return prices if prices.any() else None
+
+
+def _position(feature: Any, n_features: int, names: NDArray[Any] | None, where: str) -> int:
+    """Column of a feature that is given by name or number."""
+    if isinstance(feature, str):
+        found = [] if names is None else np.flatnonzero(names == feature).tolist()
+        if not found:
+            known = "X has no feature names" if names is None else "X has no feature of that name"
+            raise ValueError(f"{where} names {feature!r}, but {known}.")
+        return int(found[0])
+    if not _is_integer(feature) or not -n_features <= feature < n_features:
+        raise ValueError(
+            f"{where} must hold names of features or numbers below {n_features}; got {feature!r}."
+        )
+    return int(feature) % n_features
 
 
 def check_max_leaves(
@@ -51,8 +152,8 @@ def check_max_leaves(
 
 
 def check_base_tree(base_tree: Any, n_features: int) -> str | ThresholdTree:
-    """``"imm"``, ``"none"``, or a tree for tables of ``n_features`` columns."""
-    if isinstance(base_tree, str) and base_tree in ("imm", "none"):
+    """The name of a base tree, or a tree for tables of ``n_features`` columns."""
+    if isinstance(base_tree, str) and base_tree in BASE_TREES:
         return base_tree
     if isinstance(base_tree, FrozenEstimator):
         base_tree = base_tree.estimator
@@ -61,8 +162,8 @@ def check_base_tree(base_tree: Any, n_features: int) -> str | ThresholdTree:
         base_tree = from_sklearn(base_tree)
     if not isinstance(base_tree, ThresholdTree):
         raise ValueError(
-            'base_tree must be "imm", "none", a ThresholdTree or a fitted decision tree of '
-            f"scikit-learn; got {base_tree!r}."
+            f"base_tree must be one of {_quoted(BASE_TREES)}, a ThresholdTree or a fitted decision "
+            f"tree of scikit-learn; got {base_tree!r}."
         )
     if base_tree.n_features != n_features:
         raise ValueError(

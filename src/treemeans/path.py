@@ -57,16 +57,19 @@ def path_of(
         if n_leaves == smallest:
             merging.relabel(base_labels)
         cost = merging.kmeans_cost
-        path[n_leaves - smallest] = (
-            n_leaves,
-            merging.surrogate_cost,
-            cost,
-            _ratio(cost, reference_cost),
-            merging.accuracy,
+        path[n_leaves - smallest] = path_row(
+            n_leaves, merging.surrogate_cost, cost, reference_cost, merging.accuracy
         )
         if n_leaves > smallest:
             merging.undo(cut_at[n_leaves])
     return path
+
+
+def path_row(
+    n_leaves: int, surrogate_cost: float, kmeans_cost: float, reference_cost: float, accuracy: float
+) -> tuple[int, float, float, float, float]:
+    """A row of the path."""
+    return n_leaves, surrogate_cost, kmeans_cost, _ratio(kmeans_cost, reference_cost), accuracy
 
 
 def cluster_means(

@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
+from treemeans.costs import CostTable
+from treemeans.ground import Ground
 from treemeans.grow import Sapling
 from treemeans.path import LeafSums, cluster_means, path_of
+from treemeans.prune import Inside, Pruning, pruned_path, prunings
 from treemeans.reference import Reference
 from treemeans.tree import ThresholdTree
 
@@ -16,12 +19,11 @@ from treemeans.tree import ThresholdTree
 class FitRecord:
     """The full tree, where the training rows ended, and what they sum to there.
 
-    ``base_labels``: of the base tree's nodes, which are the first, as its own method gave them;
-    in larger trees leaves are labelled by the surrogate cost.
+    ``sizes``: the tree of each row of the path.
     """
 
     tree: ThresholdTree
-    base_labels: NDArray[np.int32]
+    sizes: dict[int, Pruning]
     path: NDArray[np.void]
     reference: Reference
     reference_labels: NDArray[np.int32]
@@ -31,18 +33,15 @@ class FitRecord:
     profile_sums: LeafSums
 
     def at(self, n_leaves: int) -> "Snapshot":
-        """The tree when it had ``n_leaves`` leaves, and its clusters."""
-        full, tree = self.tree, self.tree.with_leaves(n_leaves)
-        label = full.label
-        if 2 * n_leaves - 1 == len(self.base_labels):
-            label = np.append(self.base_labels, full.label[len(self.base_labels) :])
-            tree = replace(tree, label=self.base_labels)
-        label = label[full.ancestor_at(n_leaves)]  # of the full tree's nodes, in the smaller tree
+        """The tree of ``n_leaves`` leaves, and its clusters."""
+        full, size = self.tree, self.sizes[n_leaves]
+        kept = replace(full, label=size.label).pruned(size.inner)
+        label = size.label[full.ancestor_in(size.inner)]  # of the full tree's nodes
         of_leaf = label[full.leaves]
         means = cluster_means(of_leaf, full, self.sums, self.reference.centers)
         unknown = np.full((full.n_clusters, full.n_features), np.nan)
         profiles = cluster_means(of_leaf, full, self.profile_sums, unknown)
-        return Snapshot(tree, label[self.leaf_of_row], means, profiles)
+        return Snapshot(kept, label[self.leaf_of_row], means, profiles)
 
 
 @dataclass(frozen=True)
@@ -55,15 +54,78 @@ class Snapshot:
     profiles: NDArray[np.float64]
 
 
-def record_fit(
+@dataclass(frozen=True)
+class _Stock:
+    """What the rows of a grown tree come to."""
+
+    tree: ThresholdTree
+    leaf_of_row: NDArray[np.int32]
+    sums: LeafSums
+    profile_sums: LeafSums
+
+
+def record_grown(
     sapling: Sapling,
     base_labels: NDArray[np.int32],
+    ground: Ground,
     reference: Reference,
-    space: _core.Points,
-    weights: NDArray[np.float64] | None,
+    costs: CostTable,
 ) -> FitRecord:
-    """Take stock of a grown tree. ``space``: the points, where the reference's centers live."""
-    table, costs, n_threads = sapling.table, sapling.costs, sapling.n_threads
+    """Of a tree as it grew: every size from the base tree's on.
+
+    ``base_labels``: of the base tree's nodes, which are the first, as its own method gave them;
+    in larger trees leaves are labelled by the surrogate cost.
+    """
+    stock = _take_stock(sapling, ground, reference, costs)
+    tree, smallest = stock.tree, (len(base_labels) + 1) // 2
+    sizes = {n: Pruning(tree.cut_by(n), tree.label) for n in range(smallest, tree.n_leaves + 1)}
+    labels = np.append(base_labels, tree.label[len(base_labels) :])
+    sizes[smallest] = Pruning(tree.cut_by(smallest), labels)
+    path = path_of(tree, base_labels, stock.sums, reference.centers, costs.cheapest)
+    return _record(stock, sizes, path, reference, costs)
+
+
+def record_refined(
+    sapling: Sapling,
+    ground: Ground,
+    centers: NDArray[np.float64],
+    reference: Reference,
+    costs: CostTable,
+) -> FitRecord:
+    """Of a tree that was refined: every size from one leaf a cluster on, by optimal pruning.
+
+    ``centers``: those the sapling's costs are measured to.
+    """
+    stock = _take_stock(sapling, ground, reference, costs)
+    inside = Inside(stock.tree, stock.sums, centers)
+    found = prunings(inside, reference.n_clusters)
+    path = pruned_path(inside, found, costs.cheapest)
+    sizes = dict(zip(path["n_leaves"].tolist(), found, strict=True))
+    return _record(stock, sizes, path, reference, costs)
+
+
+def _record(
+    stock: _Stock,
+    sizes: dict[int, Pruning],
+    path: NDArray[np.void],
+    reference: Reference,
+    costs: CostTable,
+) -> FitRecord:
+    return FitRecord(
+        tree=stock.tree,
+        sizes=sizes,
+        path=path,
+        reference=reference,
+        reference_labels=costs.nearest,
+        reference_cost=costs.cheapest,
+        leaf_of_row=stock.leaf_of_row,
+        sums=stock.sums,
+        profile_sums=stock.profile_sums,
+    )
+
+
+def _take_stock(sapling: Sapling, ground: Ground, reference: Reference, costs: CostTable) -> _Stock:
+    table, weights, n_threads = ground.table, ground.weights, ground.n_threads
     tree = sapling.freeze()
     leaf_of_row = sapling.leaf_of_row()
     if len(costs.rows) < table.n_rows:  # rows without weight took no part, but have a leaf
@@ -79,19 +141,9 @@ def record_fit(
         found = _core.group_sums(points, groups, tree.n_leaves, weights, shift, n_threads)
         return LeafSums(found, hits, np.zeros(found.shape[1]) if shift is None else shift)
 
+    here = sums(ground.space, ground.shift(reference.centers))
     own_space = reference.pipeline is None
-    here = sums(space, reference.centers.mean(axis=0) if own_space and table.dense else None)
-    return FitRecord(
-        tree=tree,
-        base_labels=base_labels,
-        path=path_of(tree, base_labels, here, reference.centers, costs.cheapest),
-        reference=reference,
-        reference_labels=costs.nearest,
-        reference_cost=costs.cheapest,
-        leaf_of_row=leaf_of_row,
-        sums=here,
-        profile_sums=here if own_space else sums(table.points, None),
-    )
+    return _Stock(tree, leaf_of_row, here, here if own_space else sums(table.points, None))
 
 
 def _hits(

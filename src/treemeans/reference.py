@@ -16,7 +16,7 @@ from treemeans import _core
 from treemeans.checks import check_enough_rows
 from treemeans.costs import CostTable
 from treemeans.distinct import distinct_rows
-from treemeans.tables import Table, as_points
+from treemeans.tables import Table
 
 _EUCLIDEAN = ("euclidean", "sqeuclidean", "l2", "minkowski")
 
@@ -41,7 +41,7 @@ class Reference:
         """K."""
         return len(self.centers)
 
-    def points(self, X: Any, raw: Any) -> _core.Points:
+    def space(self, X: Any, raw: Any) -> Any:
         """X in the space of the centers. ``raw``: X as the user gave it, names and all."""
         if self.pipeline is not None:
             X = check_array(
@@ -51,7 +51,7 @@ class Reference:
                 input_name="What the reference pipeline makes of X",
             )
         _check_dimension(X.shape[1], self.centers)
-        return as_points(X)
+        return X
 
     def centers_in_columns(
         self, table: Table, costs: CostTable, weights: NDArray[np.float64] | None

@@ -184,16 +184,15 @@ class ThresholdTree:
                     paths[child] = np.sort(np.append(paths[node], child))
         return paths
 
-    def ancestor_at(self, n_leaves: int) -> NDArray[np.int32]:
-        """For each node, the node of the tree of ``n_leaves`` leaves its rows were in."""
+    def cut_by(self, n_leaves: int) -> NDArray[np.bool_]:
+        """For each node, whether it was cut when the tree had ``n_leaves`` leaves."""
+        return np.asarray((self.growth > 0) & (self.growth <= n_leaves))
+
+    def ancestor_in(self, inner: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """For each node, the one its rows are in if only the nodes ``inner`` are cut."""
         ancestor = np.arange(self.n_nodes, dtype=np.int32)
-        if n_leaves >= self.n_leaves:
-            return ancestor
         for node in parents_first(self.left, self.right):
-            if self.left[node] == _NO_CHILD:
-                continue
-            cut_later = self.growth[node] > n_leaves or ancestor[node] != node
-            if cut_later:
+            if self.left[node] != _NO_CHILD and not (inner[node] and ancestor[node] == node):
                 ancestor[[self.left[node], self.right[node]]] = ancestor[node]
         return ancestor
 
@@ -204,22 +203,27 @@ class ThresholdTree:
                 f"The tree has {self.n_leaves} leaves; trees of 1 to {self.n_leaves} leaves "
                 f"are inside it, not one of {n_leaves}."
             )
-        if n_leaves == self.n_leaves:
-            return self
-        kept = np.flatnonzero(self.ancestor_at(n_leaves) == np.arange(self.n_nodes))
+        return self if n_leaves == self.n_leaves else self.pruned(self.cut_by(n_leaves))
+
+    def pruned(self, inner: NDArray[np.bool_]) -> ThresholdTree:
+        """The tree in which only the nodes ``inner`` are cut, which are so in this one too."""
+        kept = np.flatnonzero(self.ancestor_in(inner) == np.arange(self.n_nodes))
         number = np.full(self.n_nodes + 1, _NO_CHILD, dtype=np.int32)  # the last stands for -1
         number[kept] = np.arange(len(kept))
-        inner = (self.growth[kept] > 0) & (self.growth[kept] <= n_leaves)
+        cut = inner[kept]
+        order = np.argsort(np.where(cut, self.growth[kept], self.n_nodes), kind="stable")
+        growth = np.zeros(len(kept), dtype=np.int32)
+        growth[order[: np.count_nonzero(cut)]] = np.arange(2, np.count_nonzero(cut) + 2)
         return replace(
             self,
-            feature=np.where(inner, self.feature[kept], _NO_FEATURE),
-            threshold=np.where(inner, self.threshold[kept], np.nan),
-            left=np.where(inner, number[self.left[kept]], _NO_CHILD),
-            right=np.where(inner, number[self.right[kept]], _NO_CHILD),
+            feature=np.where(cut, self.feature[kept], _NO_FEATURE),
+            threshold=np.where(cut, self.threshold[kept], np.nan),
+            left=np.where(cut, number[self.left[kept]], _NO_CHILD),
+            right=np.where(cut, number[self.right[kept]], _NO_CHILD),
             label=self.label[kept],
             weight=self.weight[kept],
             costs=self.costs[kept],
-            growth=np.where(inner, self.growth[kept], 0),
+            growth=growth,
         )
 
     def cost_saved(self) -> NDArray[np.float64]:

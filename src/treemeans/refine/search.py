@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.grow.sapling import Cut
+from treemeans.grow.sapling import Cut, between
 from treemeans.refine.budget import Budget
 from treemeans.refine.shape import Shape
 
@@ -22,6 +22,8 @@ _HIDDEN = 0.75
 """Share of the features that a regrowing leaf does not see."""
 _NEAR = 1e-4
 """Settling stops once a round saves less than this share of the cost."""
+_LOOKS_AHEAD = 8
+"""Pairs of cuts that are tried where no single one gains."""
 
 
 @dataclass
@@ -39,17 +41,20 @@ def search(
     n_leaves: int,
     excess: float,
     budget: Budget,
+    until: float,
     rng: np.random.Generator,
 ) -> Shape:
     """The best of the trees a search from ``start`` comes by, which is settled.
 
-    ``excess``: what the start costs above the reference, the yardstick of a change. The progress
-    and the end of the search are the budget's. Ctrl-C ends it early.
+    ``excess``: what the start costs above the reference, the yardstick of a change. The search
+    goes on until a share of the budget is spent, or Ctrl-C.
     """
     walk = _Walk(start, start.cost, start, start.cost)
+    begin = budget.share
     try:
-        while not budget.spent:
-            temperature = excess * _HOT ** (1.0 - budget.share) * _COLD**budget.share
+        while not budget.spent and budget.share < until:
+            done = (budget.share - begin) / (until - begin)
+            temperature = excess * _HOT ** (1.0 - done) * _COLD**done
             _round(walk, n_leaves, temperature, budget, rng)
     except KeyboardInterrupt:
         budget.interrupt()
@@ -64,7 +69,7 @@ def _round(
     changed = _change(shape, n_leaves, rng)
     if changed and shape.cost <= walk.cost + _HOPELESS * temperature:
         shape.choose_splits()
-        _use_free_leaves(shape, n_leaves)
+        _use_free_leaves(shape, n_leaves, rng)
         clusters = shape.clusters()
         rise = clusters.cost - walk.cost
         if rise < 0.0 or (rise > 0.0 and rng.random() < math.exp(-rise / temperature)):
@@ -102,7 +107,7 @@ def _bend(shape: Shape, node: int, n_leaves: int, rng: np.random.Generator) -> b
     if shape.tree.feature(node) >= 0:  # it can have lost a side, and taken the other's place
         for child in shape.tree.children(node):
             shape.choose_splits(child)
-    _use_free_leaves(shape, n_leaves)
+    _use_free_leaves(shape, n_leaves, rng)
     return True
 
 
@@ -114,7 +119,7 @@ def _transplant(shape: Shape, node: int, n_leaves: int, rng: np.random.Generator
         shape.grow(shape.tree.n_leaves + 1, [node], lambda _: cut)
     shape.grow(n_leaves)
     shape.choose_splits(node)
-    _use_free_leaves(shape, n_leaves)
+    _use_free_leaves(shape, n_leaves, rng)
     return True
 
 
@@ -123,13 +128,35 @@ def _regrow(shape: Shape, node: int, n_leaves: int, rng: np.random.Generator) ->
     shape.tree.collapse(node)
     shape.grow(n_leaves, [node], lambda leaf: _search_some(shape, leaf, rng))
     shape.choose_splits(node)
-    _use_free_leaves(shape, n_leaves)
+    _use_free_leaves(shape, n_leaves, rng)
     return True
 
 
-def _use_free_leaves(shape: Shape, n_leaves: int) -> None:
+def _use_free_leaves(shape: Shape, n_leaves: int, rng: np.random.Generator) -> None:
+    """Grow to full size again; where no single cut gains, by two that do together."""
     if shape.tree.n_leaves < n_leaves:
         shape.grow(n_leaves)
+    if shape.tree.n_leaves <= n_leaves - 2:
+        _look_ahead(shape, rng)
+        shape.grow(n_leaves)
+
+
+def _look_ahead(shape: Shape, rng: np.random.Generator) -> None:
+    """Cut the worst leaf at random and its sides at best, if that gains at all; a few times."""
+    worst = max(shape.leaves, key=shape.tree.regret)
+    before = shape.tree.cost
+    for _ in range(_LOOKS_AHEAD):
+        cut = _search_some(shape, worst, rng)
+        if cut is None:
+            continue
+        _, feature, low, high = cut
+        children = shape.tree.split(worst, feature, between(low, high))
+        if children is None:
+            continue
+        shape.grow(shape.tree.n_leaves + 1, children)
+        if shape.tree.cost < before:
+            return
+        shape.tree.collapse(worst)
 
 
 def _search_some(shape: Shape, leaf: int, rng: np.random.Generator) -> Cut | None:

@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+import heapq
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.costs import CostTable
+from treemeans.ground import Clusters, Ground
 from treemeans.grow.expand import grow_by_gain
 from treemeans.grow.sapling import Cut
-from treemeans.limits import Limits, Rules
-from treemeans.tables import Table
+from treemeans.limits import Limits
 from treemeans.tree import ThresholdTree
 
 _ANY_DEPTH = 2**31 - 1
 _ANY_NUMBER = 2**62
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What a tree is shaped on: the features, and the space that costs are measured in.
-
-    ``shift`` is taken off the points of the space before they are added up, so that a large
-    common offset costs no digits; None where they are sparse.
-    """
-
-    table: Table
-    space: _core.Points
-    shift: NDArray[np.float64] | None
-    weights: NDArray[np.float64] | None
-    rules: Rules
-    n_threads: int
-
-    def price(self, centers: NDArray[np.float64]) -> CostTable:
-        """Costs of all rows and centers."""
-        return CostTable.price(self.space, centers, self.weights, self.n_threads)
-
-
-@dataclass(frozen=True)
-class Clusters:
-    """The clusters of a tree: their k-means cost, that of the tree's features, their means."""
-
-    cost: float
-    means: NDArray[np.float64]
 
 
 class Shape:
@@ -113,27 +84,19 @@ class Shape:
 
     def clusters(self) -> Clusters:
         """The clusters as they are: means instead of centers, and what they cost."""
-        ground, labels = self.ground, self.tree.labels()
-        k = len(self.centers)
-        sums = _core.group_sums(
-            ground.space, labels, k, ground.weights, ground.shift, ground.n_threads
-        )
-        weight = np.bincount(labels, ground.weights, minlength=k).astype(np.float64)
-        occupied = weight > 0
-        shift = np.zeros(sums.shape[1]) if ground.shift is None else ground.shift
-        means = self.centers.copy()
-        means[occupied] = shift + sums[occupied] / weight[occupied, None]
-        away = means - self.centers
-        saved = float(weight @ (away * away).sum(axis=1))
-        return Clusters(self.cost - saved, means)
+        return self.ground.clusters(self.tree.labels(), self.cost, self.centers)
 
-    def choose_splits(self, root: int = 0) -> None:
+    def choose_splits(self, root: int = 0, max_looks: int = _ANY_NUMBER) -> None:
         """Every split of a subtree again, the rest fixed, until none improves."""
-        self.tree.settle(root, _ANY_NUMBER, self.ground.n_threads)
+        self.tree.settle(root, max_looks, self.ground.n_threads)
 
     def recenter(self, clusters: Clusters | None = None) -> None:
         """The means of the tree's clusters become the centers."""
-        self.centers = (self.clusters() if clusters is None else clusters).means
+        self.move_centers((self.clusters() if clusters is None else clusters).means)
+
+    def move_centers(self, centers: NDArray[np.float64]) -> None:
+        """Price the rows by other centers, and label the leaves again."""
+        self.centers = centers
         self.costs = self.ground.price(self.centers)
         self.tree.reprice(
             self.costs.regrets.values,
@@ -154,7 +117,7 @@ class Shape:
         self,
         n_leaves: int,
         leaves: Iterable[int] | None = None,
-        search: Any = None,
+        search: Callable[[int], Cut | None] | None = None,
     ) -> None:
         """Cut ``leaves`` (all, by default) and what comes of them, largest gain first."""
 
@@ -173,11 +136,12 @@ class Shape:
     def settle(self, n_leaves: int, tolerance: float, max_rounds: int) -> float:
         """Choose the splits, use leaves that became free, recenter; again, while it helps.
 
-        Returns the cost. It stops once a round saves less than ``tolerance`` of it.
+        A round looks at every split about once: a second look before the centers have moved gains
+        little. Returns the cost; it stops once a round saves less than ``tolerance`` of it.
         """
         cost = self.cost
         for _ in range(max_rounds):
-            self.choose_splits()
+            self.choose_splits(max_looks=self.tree.n_leaves - 1)
             if self.tree.n_leaves < n_leaves:
                 self.grow(n_leaves)
             self.recenter()
@@ -185,3 +149,49 @@ class Shape:
             if cost >= before * (1.0 - tolerance):
                 break
         return cost
+
+    def freeze(self) -> ThresholdTree:
+        """The tree, its cuts in the order of what they save: the most first."""
+        nodes = self.tree.nodes()
+        number = {node: i for i, (node, *_) in enumerate(nodes)} | {-1: -1}
+        left = [number[node[3]] for node in nodes]
+        right = [number[node[4]] for node in nodes]
+        return ThresholdTree(
+            feature=np.array([node[1] for node in nodes]),
+            threshold=np.array([node[2] for node in nodes]),
+            left=np.array(left),
+            right=np.array(right),
+            label=np.array([node[5] for node in nodes]),
+            n_features=self.ground.table.n_features,
+            growth=_most_saved_first(left, right, self._regrets(nodes)),
+        )
+
+    def _regrets(self, nodes: list[tuple[int, int, float, int, int, int]]) -> list[int]:
+        """Of each node, parents first: what it costs beyond its rows' cheapest, as a leaf."""
+        totals: dict[int, NDArray[np.int64]] = {}
+        regrets = []
+        for node, feature, _, left, right, _ in reversed(nodes):
+            totals[node] = (
+                self.tree.totals(node) if feature < 0 else totals.pop(left) + totals.pop(right)
+            )
+            regrets.append(int(totals[node].min()))
+        return regrets[::-1]
+
+
+def _most_saved_first(left: list[int], right: list[int], regrets: list[int]) -> NDArray[np.int32]:
+    """When each node is cut, if the cut that saves most comes first, after those above it."""
+    growth = np.zeros(len(left), dtype=np.int32)
+    heap: list[tuple[int, int]] = []
+
+    def consider(node: int) -> None:
+        if left[node] >= 0:
+            saved = regrets[node] - regrets[left[node]] - regrets[right[node]]
+            heapq.heappush(heap, (-saved, node))
+
+    consider(0)
+    for n_leaves in range(2, (len(left) + 1) // 2 + 1):
+        _, node = heapq.heappop(heap)
+        growth[node] = n_leaves
+        consider(left[node])
+        consider(right[node])
+    return growth

@@ -1,0 +1,136 @@
+"""Optimal pruning: for every number of leaves, the cheapest tree inside a given one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.path import PATH_DTYPE, LeafSums, cluster_means, path_row
+from treemeans.tree import ThresholdTree, parents_first
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """A tree inside another: which of its nodes are cut, and the label of every node in it."""
+
+    inner: NDArray[np.bool_]
+    label: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A whole tree, its leaves' sums, and the centers its ``costs`` are measured to."""
+
+    tree: ThresholdTree
+    leaf_sums: LeafSums
+    centers: NDArray[np.float64]
+
+    def labels(self, pruning: Pruning) -> NDArray[np.int32]:
+        """The label that each leaf of the whole tree has in the smaller one."""
+        return pruning.label[self.tree.ancestor_in(pruning.inner)][self.tree.leaves]
+
+    def surrogate_cost(self, labels: NDArray[np.int32]) -> float:
+        """Cost of the leaves to the centers of their labels."""
+        return float(self.tree.costs[self.tree.leaves, labels].sum())
+
+    def kmeans_cost(self, labels: NDArray[np.int32]) -> float:
+        """The same to the means of the clusters."""
+        weight = np.bincount(
+            labels, self.tree.weight[self.tree.leaves], minlength=self.tree.n_clusters
+        )
+        away = cluster_means(labels, self.tree, self.leaf_sums, self.centers) - self.centers
+        saved = float(weight @ (away * away).sum(axis=1))
+        return max(self.surrogate_cost(labels) - saved, 0.0)
+
+    def accuracy(self, labels: NDArray[np.int32]) -> float:
+        """Share of the rows that have their reference label."""
+        hits = self.leaf_sums.hits
+        return float(hits[np.arange(len(labels)), labels].sum() / hits.sum())
+
+
+def prunings(inside: Inside, fewest: int) -> list[Pruning]:
+    """The cheapest trees of ``fewest`` leaves, of one more, and so on up to the whole tree.
+
+    Cheapest by the surrogate cost, which never rises from one to the next. Where the k-means cost
+    would, the smaller tree is kept, with one cut more that changes no row's label.
+    """
+    tree, best = inside.tree, _Best(inside.tree)
+    found: list[Pruning] = []
+    last = np.inf
+    for n_leaves in range(min(fewest, tree.n_leaves), tree.n_leaves + 1):
+        pruning = Pruning(best.inner(n_leaves), tree.label)
+        cost = inside.kmeans_cost(inside.labels(pruning))
+        if cost > last:
+            pruning = _one_cut_more(tree, found[-1])
+        found.append(pruning)
+        last = min(cost, last)
+    return found
+
+
+def pruned_path(inside: Inside, prunings: list[Pruning], reference_cost: float) -> NDArray[np.void]:
+    """One row for each of the prunings."""
+    path = np.zeros(len(prunings), dtype=PATH_DTYPE)
+    for i, pruning in enumerate(prunings):
+        labels = inside.labels(pruning)
+        path[i] = path_row(
+            int(np.count_nonzero(pruning.inner)) + 1,
+            inside.surrogate_cost(labels),
+            inside.kmeans_cost(labels),
+            reference_cost,
+            inside.accuracy(labels),
+        )
+    return path
+
+
+def _one_cut_more(tree: ThresholdTree, pruning: Pruning) -> Pruning:
+    """The first leaf that the whole tree cuts is cut too; both sides keep its label."""
+    ancestor = tree.ancestor_in(pruning.inner)
+    uncut = np.flatnonzero((ancestor == np.arange(tree.n_nodes)) & ~pruning.inner & ~tree.is_leaf)
+    node = int(uncut[np.argmin(tree.growth[uncut])])
+    inner, label = pruning.inner.copy(), pruning.label.copy()
+    inner[node] = True
+    label[[tree.left[node], tree.right[node]]] = label[node]
+    return Pruning(inner, label)
+
+
+class _Best:
+    """Dynamic programming over the subtrees: the least cost of each with 1, 2, ... leaves."""
+
+    def __init__(self, tree: ThresholdTree) -> None:
+        self._tree = tree
+        self._costs: dict[int, NDArray[np.float64]] = {}
+        self._in_left: dict[int, NDArray[np.intp]] = {}  # leaves on the left, for each number
+        as_leaf = tree.costs[np.arange(tree.n_nodes), tree.label]
+        for node in reversed(parents_first(tree.left, tree.right)):
+            self._costs[node] = as_leaf[node : node + 1]
+            if not tree.is_leaf[node]:
+                self._combine(node)
+
+    def _combine(self, node: int) -> None:
+        left = self._costs[int(self._tree.left[node])]
+        right = self._costs[int(self._tree.right[node])]
+        n_leaves = len(left) + len(right)
+        costs = np.full(n_leaves, np.inf)
+        in_left = np.zeros(n_leaves, dtype=np.intp)
+        costs[0] = self._costs[node][0]
+        for i, cost in enumerate(left):  # i + 1 leaves on the left, so i + 2 and more in all
+            sums = cost + right
+            place = slice(i + 1, i + 1 + len(right))
+            better = sums < costs[place]
+            costs[place] = np.where(better, sums, costs[place])
+            in_left[place] = np.where(better, i + 1, in_left[place])
+        self._costs[node], self._in_left[node] = costs, in_left
+
+    def inner(self, n_leaves: int) -> NDArray[np.bool_]:
+        """The nodes that are cut in the cheapest tree of ``n_leaves`` leaves."""
+        inner = np.zeros(self._tree.n_nodes, dtype=bool)
+        open_nodes = [(0, n_leaves)]
+        while open_nodes:
+            node, n = open_nodes.pop()
+            if n == 1:
+                continue
+            inner[node] = True
+            in_left = int(self._in_left[node][n - 1])
+            open_nodes.append((int(self._tree.left[node]), in_left))
+            open_nodes.append((int(self._tree.right[node]), n - in_left))
+        return inner

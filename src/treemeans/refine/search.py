@@ -22,6 +22,8 @@ _HIDDEN = 0.75
 """Share of the features that a regrowing leaf does not see."""
 _NEAR = 1e-4
 """Settling stops once a round saves less than this share of the cost."""
+_EVEN = 0.2
+"""What every node's chance to be changed has in common, as a share of the largest."""
 _LOOKS_AHEAD = 8
 """Pairs of cuts that are tried where no single one gains."""
 
@@ -89,13 +91,29 @@ def _accept(walk: _Walk, shape: Shape, n_leaves: int) -> None:
 
 def _change(shape: Shape, n_leaves: int, rng: np.random.Generator) -> bool:
     """One of the moves, at a random place; False where it is not possible there."""
-    inner = shape.inner
-    if not inner:
+    node = _pick(shape, rng)
+    if node is None:
         return False
-    node = inner[rng.integers(len(inner))]
     chance = rng.random()
     move = _bend if chance < 0.3 else _transplant if chance < 0.6 else _regrow
     return move(shape, node, n_leaves, rng)
+
+
+def _pick(shape: Shape, rng: np.random.Generator) -> int | None:
+    """A node that is cut; the more likely, the more a leaf below it costs beyond the reference."""
+    regrets: dict[int, tuple[int, int]] = {}  # of the leaves below a node, and their number
+    for node, feature, _, left, right, _ in reversed(shape.tree.nodes()):
+        if feature < 0:
+            regrets[node] = (shape.tree.regret(node), 1)
+        else:
+            (a, m), (b, n) = regrets[left], regrets[right]
+            regrets[node] = (a + b, m + n)
+    inner = [node for node, (_, n) in regrets.items() if n > 1]
+    if not inner:
+        return None
+    mean = np.array([regrets[node][0] / regrets[node][1] for node in inner])
+    chance = np.cumsum(mean + max(_EVEN * mean.max(), 1.0))
+    return inner[int(np.searchsorted(chance, rng.random() * chance[-1], side="right"))]
 
 
 def _bend(shape: Shape, node: int, n_leaves: int, rng: np.random.Generator) -> bool:

@@ -167,6 +167,13 @@ std::pair<Bonsai::Rows, Bonsai::Rows> Bonsai::part(const Rows& rows, std::int32_
   return sides;
 }
 
+bool Bonsai::heavy_enough(const Rows& rows) const {
+  if (ground_.terms.min_weight <= 1) return !rows.empty();
+  std::int64_t weight = 0;
+  for (const Row row : rows) weight += ground_.terms.weight(row);
+  return weight >= ground_.terms.min_weight;
+}
+
 // Sends rows down a subtree. A cut that leaves one side empty is dropped. False where a leaf is
 // too light; the tree is then not to be used.
 bool Bonsai::fill(std::int32_t node, std::shared_ptr<const Rows> rows) {
@@ -174,10 +181,7 @@ bool Bonsai::fill(std::int32_t node, std::shared_ptr<const Rows> rows) {
   twigs_[node].rows = rows;
   if (twigs_[node].is_leaf()) {
     sum_leaf(twigs_[node]);
-    if (ground_.terms.min_weight <= 1) return true;
-    std::int64_t weight = 0;
-    for (const Row row : *rows) weight += ground_.terms.weight(row);
-    return weight >= ground_.terms.min_weight;
+    return heavy_enough(*rows);
   }
   const std::int32_t left = twigs_[node].left, right = twigs_[node].right;
   auto [first, second] = part(*rows, twigs_[node].feature, twigs_[node].threshold);
@@ -224,8 +228,9 @@ std::optional<Cut> Bonsai::search(std::int32_t leaf, const std::int64_t* prices,
 }
 
 bool Bonsai::split(std::int32_t leaf, std::int32_t feature, double threshold) {
+  if (twigs_[leaf].depth >= ground_.max_depth) return false;
   auto [first, second] = part(*twigs_[leaf].rows, feature, threshold);
-  if (first.empty() || second.empty()) return false;
+  if (!heavy_enough(first) || !heavy_enough(second)) return false;
   const bool left_is_smaller = first.size() <= second.size();
   const std::int32_t left = add(leaf, std::move(first)), right = add(leaf, std::move(second));
   --n_leaves_;

@@ -62,7 +62,7 @@ class Bonsai {
   void reprice(const std::int64_t* regrets, const std::int64_t* prices);
   // The best cut of a leaf at the given prices; none where the terms or the depth forbid any.
   std::optional<Cut> search(std::int32_t leaf, const std::int64_t* prices, int n_threads);
-  // Cuts a leaf. False, and nothing done, where a side would be empty.
+  // Cuts a leaf. False, and nothing done, where a side would be empty, too light or too deep.
   bool split(std::int32_t leaf, std::int32_t feature, double threshold);
   // Cuts a node anew, by the best cut at the given prices, even if that costs more. False, and
   // nothing done, where there is none that the limits permit.
@@ -88,6 +88,7 @@ class Bonsai {
   void sum_leaf(Twig& leaf);
   void discard(std::int32_t node);
   void replace(std::int32_t node, std::int32_t heir);
+  bool heavy_enough(const Rows& rows) const;
   bool fill(std::int32_t node, std::shared_ptr<const Rows> rows);
   std::pair<Rows, Rows> part(const Rows& rows, std::int32_t feature, double threshold);
   void price_in(std::int32_t node, const Rows& rows, std::vector<std::int64_t>& prices);

@@ -70,6 +70,10 @@ class Budget:
         ratio = cost / self._reference_cost if self._reference_cost > 0.0 else 1.0
         self._progress.update(round(1000 * self.share), f"ratio {ratio:.4f}")
 
+    def tell(self, what: str) -> None:
+        """Say what is being done before the rounds begin."""
+        self._progress.update(0, what)
+
     def interrupt(self) -> None:
         """Stop now: the user asked for it."""
         self._interrupted = True

@@ -1,5 +1,6 @@
 """From a grown tree to a cheaper one with as many leaves."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +24,10 @@ _TOLERANCE = 1e-3
 _END_TOLERANCE = 1e-4
 """The same for the tree that comes out of a search."""
 _LEAST_EXCESS = 0.01
+"""Of the reference's cost: the yardstick of a search that begins with less above it."""
 _MOST_KAURI_WORK = 2e8
+"""Values added up by Kauri, for one look at all rows, in a search that starts from it too."""
+_START_ROUNDS = 5
 _STARTS = ("imm", "exgreedy", "emn")
 _HEATS = 3
 """Starts that are searched from, before the best of them goes on."""
@@ -68,7 +72,7 @@ def _searched(plain: Shape, task: Task, n_leaves: int, budget: Budget) -> Shape:
         share = float(ground.table.n_rows if ground.weights is None else ground.weights.sum())
         ground = replace(ground, rules=ground.rules.for_sample(share / _weight(task)))
     here = replace(task, ground=ground, costs=ground.price(task.centers))
-    starts = _starts(plain, here, n_leaves)
+    starts = _starts(plain, here, n_leaves, budget)
     best = _best_of_heats(starts, here, n_leaves, budget, rng)
     found = Shape.of(task.ground, best.freeze(), best.centers)
     found.recenter()
@@ -81,21 +85,34 @@ def _weight(task: Task) -> float:
     return float(task.ground.table.n_rows if weights is None else weights.sum())
 
 
-def _starts(plain: Shape, task: Task, n_leaves: int) -> list[Shape]:
-    """Settled trees to search from, cheapest first."""
+def _starts(plain: Shape, task: Task, n_leaves: int, budget: Budget) -> list[Shape]:
+    """Settled trees to search from, cheapest first. Ctrl-C: those that are ready."""
+    ready = [Shape.of(task.ground, plain.freeze(), plain.centers)]
+    try:
+        ready[0].settle(n_leaves, _TOLERANCE, _START_ROUNDS)
+        for shape in _other_starts(task, n_leaves, budget):
+            shape.grow(n_leaves)
+            shape.recenter()
+            shape.settle(n_leaves, _TOLERANCE, _START_ROUNDS)
+            ready.append(shape)
+    except KeyboardInterrupt:
+        budget.interrupt()
+    return sorted(ready, key=lambda shape: shape.cost)
+
+
+def _other_starts(task: Task, n_leaves: int, budget: Budget) -> Iterator[Shape]:
+    """Trees from other bases, as long as there is time for them."""
     quiet = Progress("", 1, False)
-    shapes = [Shape.of(task.ground, plain.freeze(), plain.centers)]
     for base in _STARTS:
+        if budget.spent:
+            return
+        budget.tell(f"from {base}")
         tree = grow(task, base, n_leaves, quiet).sapling.freeze()
-        shapes.append(Shape.of(task.ground, tree, task.centers, task.costs))
-    if _kauri_work(task) <= _MOST_KAURI_WORK:
+        yield Shape.of(task.ground, tree, task.centers, task.costs)
+    if not budget.spent and _kauri_work(task) <= _MOST_KAURI_WORK:
+        budget.tell("from kauri")
         tree, centers = kauri_clusters(task, n_leaves, quiet)
-        shapes.append(Shape.of(task.ground, tree, centers))
-    for shape in shapes:
-        shape.grow(n_leaves)
-        shape.recenter()
-        shape.settle(n_leaves, _TOLERANCE, 5)
-    return sorted(shapes, key=lambda shape: shape.cost)
+        yield Shape.of(task.ground, tree, centers)
 
 
 def _kauri_work(task: Task) -> float:

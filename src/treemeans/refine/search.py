@@ -5,6 +5,7 @@ one of three moves, settles it, and compares the k-means costs.
 """
 
 import math
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +57,7 @@ def search(
     try:
         while not budget.spent and budget.share < until:
             done = (budget.share - begin) / (until - begin)
-            temperature = excess * _HOT ** (1.0 - done) * _COLD**done
+            temperature = max(excess * _HOT ** (1.0 - done) * _COLD**done, sys.float_info.min)
             _round(walk, n_leaves, temperature, budget, rng)
     except KeyboardInterrupt:
         budget.interrupt()

@@ -58,7 +58,7 @@ struct Search {
   const Bins& bins;
   const Points& points;
   const GreedyNode& node;
-  const CutLimits& limits;
+  const Terms& terms;
   std::vector<Room> rooms;
   Choices choices;
 };
@@ -75,7 +75,7 @@ class SlotScan {
     first_ = bins.first[slot];
     feature_ = bins.feature[slot];
     room_ = search_.rooms[slot];
-    price_ = search_.limits.price(feature_);
+    price_ = search_.terms.price(slot);
     gaps_.start(bins, search_.node, slot);
     return gaps_.centers().differ() && room_.low < room_.high;
   }
@@ -412,13 +412,13 @@ Choices sort_choices(const GreedyNode& node, int n_threads) {
 }  // namespace
 
 std::optional<Cut> least_greedy_cut(const Bins& bins, const Points& points, const GreedyNode& node,
-                                    const CutLimits& limits, int n_threads) {
+                                    const Terms& terms, int n_threads) {
   n_threads = threads_for(node.n * bins.n_slots(), n_threads);
   const Search search{bins,
                       points,
                       node,
-                      limits,
-                      find_room(bins, points, node, limits, n_threads),
+                      terms,
+                      find_room(bins, points, node, terms, n_threads),
                       sort_choices(node, n_threads)};
   Findings found = search_bins(search, n_threads);
   const Place best = refine(search, found, n_threads);

@@ -21,6 +21,6 @@ struct GreedyNode : CenterNode {
 // threshold. None where the members coincide or the limits leave no room. The cut's cost is what it
 // adds to the cost of the node's rows with all its centers at hand, and the price.
 std::optional<Cut> least_greedy_cut(const Bins& bins, const Points& points, const GreedyNode& node,
-                                    const CutLimits& limits, int n_threads);
+                                    const Terms& terms, int n_threads);
 
 }  // namespace treemeans

@@ -270,7 +270,7 @@ bool hopeless(const Suspect& suspect, const Place& best) {
 }
 
 // A slot's suspects that can still beat `best`: all collected in one walk over the rows. The room
-// may begin at a dead row, so all values are looked at where there are limits.
+// may begin at a dead row, so all values are looked at where there are terms.
 template <class Count>
 void refine_slot(const Points& points, const Bins& bins, const MistakeNode& node,
                  const std::vector<Suspect>& suspects, bool limited, SlotScan<Count>& scan,
@@ -456,11 +456,11 @@ void MistakeCounts<Count>::add_missing() {
 template <class Count>
 std::optional<Cut> MistakeCounts<Count>::least_mistakes_cut(const Points& points,
                                                             const MistakeNode& node,
-                                                            const CutLimits& limits,
+                                                            const Terms& terms,
                                                             int n_threads) const {
-  const std::vector<Room> rooms = find_room(bins_, points, node, limits, n_threads);
+  const std::vector<Room> rooms = find_room(bins_, points, node, terms, n_threads);
   const auto start = [&](SlotScan<Count>& scan, std::int32_t slot) {
-    return scan.start(node, slot, rooms[slot], limits.price(bins_.feature[slot]));
+    return scan.start(node, slot, rooms[slot], terms.price(slot));
   };
   Findings all;
   const auto n_members = static_cast<std::int64_t>(node.members.size());
@@ -486,7 +486,7 @@ std::optional<Cut> MistakeCounts<Count>::least_mistakes_cut(const Points& points
     of_slot.push_back(all.suspects[i]);
     if (i + 1 < all.suspects.size() && all.suspects[i + 1].slot == all.suspects[i].slot) continue;
     start(scan, of_slot.front().slot);
-    refine_slot(points, bins_, node, of_slot, limits.least > 0, scan, all.best);
+    refine_slot(points, bins_, node, of_slot, terms.min_weight > 0, scan, all.best);
     of_slot.clear();
   }
   if (all.best.slot < 0) return std::nullopt;

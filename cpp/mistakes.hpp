@@ -49,7 +49,7 @@ class MistakeCounts {
   // side; ties go to the lowest feature, then the lowest threshold. None where the members coincide
   // or the limits leave no room.
   std::optional<Cut> least_mistakes_cut(const Points& points, const MistakeNode& node,
-                                        const CutLimits& limits, int n_threads) const;
+                                        const Terms& terms, int n_threads) const;
 
  private:
   void add(const Row* rows, std::int64_t n, const Membership& membership, Count sign,

@@ -147,9 +147,11 @@ Out<std::int64_t> regret_sums(In<std::int64_t, 2> regrets, In<Row, 1> rows, int 
   return sums;
 }
 
+// Weights matter only where more than a row is asked for.
 Terms terms_of(const std::optional<In<std::int64_t, 1>>& weights, std::int64_t min_weight,
                const std::optional<In<std::int64_t, 1>>& prices) {
-  return {or_null<std::int64_t>(weights), min_weight, or_null<std::int64_t>(prices)};
+  return {min_weight > 1 ? or_null<std::int64_t>(weights) : nullptr, min_weight,
+          or_null<std::int64_t>(prices)};
 }
 
 CutTuple surrogate_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
@@ -207,13 +209,6 @@ CenterNode center_node(const In<Row, 1>& rows, const In<double, 2>& centers,
           static_cast<std::int64_t>(centers.shape(1)), std::move(members)};
 }
 
-// One row is one row, however light: weights matter only where more is asked for.
-CutLimits cut_limits(std::int64_t least, const std::optional<In<std::int64_t, 1>>& weights,
-                     const std::optional<In<std::int64_t, 1>>& prices) {
-  return {least, least > 1 ? or_null<std::int64_t>(weights) : nullptr,
-          or_null<std::int64_t>(prices)};
-}
-
 CutTuple greedy_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
                     In<std::int64_t, 2> regrets, In<double, 2> centers,
                     std::vector<std::int32_t> members, std::int64_t least,
@@ -222,7 +217,7 @@ CutTuple greedy_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
   nb::gil_scoped_release release;
   const GreedyNode node{center_node(rows, centers, std::move(members)), regrets.data()};
   return as_tuple(
-      least_greedy_cut(bins, points, node, cut_limits(least, weights, prices), n_threads));
+      least_greedy_cut(bins, points, node, terms_of(weights, least, prices), n_threads));
 }
 
 // IMM's and EMN's counts together with the arrays they are about.
@@ -256,9 +251,9 @@ class PyMistakeCounts {
     nb::gil_scoped_release release;
     const MistakeNode node{center_node(rows, centers, std::move(members)), membership(),
                            per_center ? Rule::mistakes_per_center : Rule::mistakes, shift};
-    const CutLimits limits = cut_limits(least, weights_, prices);
-    return as_tuple(weighted_ ? weighted_->least_mistakes_cut(points, node, limits, n_threads)
-                              : plain_->least_mistakes_cut(points, node, limits, n_threads));
+    const Terms terms = terms_of(weights_, least, prices);
+    return as_tuple(weighted_ ? weighted_->least_mistakes_cut(points, node, terms, n_threads)
+                              : plain_->least_mistakes_cut(points, node, terms, n_threads));
   }
 
  private:

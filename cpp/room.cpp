@@ -12,10 +12,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::int64_t weight_of(const CutLimits& limits, Row row) {
-  return limits.weights ? limits.weights[row] : 1;
-}
-
 // The first place from the front, or from the back, by which `least` has been passed.
 template <class Weight>
 std::int64_t first_enough(std::int64_t n, std::int64_t least, Weight weight) {
@@ -27,15 +23,15 @@ std::int64_t first_enough(std::int64_t n, std::int64_t least, Weight weight) {
 // One slot: the bins that hold the ends of the room, then, if it matters, the values in them.
 class SlotRoom {
  public:
-  SlotRoom(const Bins& bins, const Points& points, const CenterNode& node, const CutLimits& limits)
-      : bins_(bins), points_(points), node_(node), limits_(limits) {}
+  SlotRoom(const Bins& bins, const Points& points, const CenterNode& node, const Terms& terms)
+      : bins_(bins), points_(points), node_(node), terms_(terms) {}
 
   // weights: of the slot's bins.
   Room find(std::int32_t slot, const std::int64_t* weights) const {
     const std::int64_t first = bins_.first[slot], n = bins_.first[slot + 1] - first;
-    const std::int64_t low = first_enough(n, limits_.least, [&](auto b) { return weights[b]; });
+    const std::int64_t low = first_enough(n, terms_.min_weight, [&](auto b) { return weights[b]; });
     const std::int64_t high =
-        n - 1 - first_enough(n, limits_.least, [&](auto b) { return weights[n - 1 - b]; });
+        n - 1 - first_enough(n, terms_.min_weight, [&](auto b) { return weights[n - 1 - b]; });
     if (low == n || high < low) return {kInfinity, -kInfinity};  // none
     Room room{bins_.high[first + low], bins_.low[first + high]};
     const double* at = node_.coordinates(bins_.feature[slot]);
@@ -61,12 +57,12 @@ class SlotRoom {
     if (low_inside) {
       std::int64_t before = 0;
       for (std::int64_t b = 0; b < low; ++b) before += weights[b];
-      room.low = end(found.front(), limits_.least - before, false);
+      room.low = end(found.front(), terms_.min_weight - before, false);
     }
     if (high_inside) {
       std::int64_t after = 0;
       for (std::int64_t b = high + 1; b < n_bins; ++b) after += weights[b];
-      room.high = end(found.back(), limits_.least - after, true);
+      room.high = end(found.back(), terms_.min_weight - after, true);
     }
   }
 
@@ -78,26 +74,26 @@ class SlotRoom {
     };
     return at(first_enough(
                   n, missing,
-                  [&](std::int64_t i) { return weight_of(limits_, node_.rows[at(i).position]); }))
+                  [&](std::int64_t i) { return terms_.weight(node_.rows[at(i).position]); }))
         .value;
   }
 
   const Bins& bins_;
   const Points& points_;
   const CenterNode& node_;
-  const CutLimits& limits_;
+  const Terms& terms_;
 };
 
 // Weight of the node's rows by sparse bin; rows without an entry are the total less the rest.
 std::vector<std::int64_t> weigh_entries(const Bins& bins, const CenterNode& node,
-                                        const CutLimits& limits) {
+                                        const Terms& terms) {
   const std::int64_t base = bins.sparse_begin();
   std::vector<std::int64_t> sums(bins.n_bins() - base, 0);
   if (sums.empty()) return sums;
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < node.n; ++i) {
     const Row row = node.rows[i];
-    const std::int64_t weight = weight_of(limits, row);
+    const std::int64_t weight = terms.weight(row);
     total += weight;
     for (std::int64_t e = bins.indptr[row]; e < bins.indptr[row + 1]; ++e)
       sums[bins.entries[e]] += weight;
@@ -111,21 +107,20 @@ std::vector<std::int64_t> weigh_entries(const Bins& bins, const CenterNode& node
   return sums;
 }
 
-void weigh_codes(const std::uint8_t* TM_RESTRICT codes, const CenterNode& node,
-                 const CutLimits& limits, std::int64_t* TM_RESTRICT sums) {
+void weigh_codes(const std::uint8_t* TM_RESTRICT codes, const CenterNode& node, const Terms& terms,
+                 std::int64_t* TM_RESTRICT sums) {
   std::fill(sums, sums + Bins::kMax, std::int64_t{0});
-  for (std::int64_t i = 0; i < node.n; ++i)
-    sums[codes[node.rows[i]]] += weight_of(limits, node.rows[i]);
+  for (std::int64_t i = 0; i < node.n; ++i) sums[codes[node.rows[i]]] += terms.weight(node.rows[i]);
 }
 
 }  // namespace
 
 std::vector<Room> find_room(const Bins& bins, const Points& points, const CenterNode& node,
-                            const CutLimits& limits, int n_threads) {
+                            const Terms& terms, int n_threads) {
   std::vector<Room> rooms(bins.n_slots());
-  if (limits.least == 0) return rooms;
-  const SlotRoom slot_room(bins, points, node, limits);
-  const std::vector<std::int64_t> sparse = weigh_entries(bins, node, limits);
+  if (terms.min_weight == 0) return rooms;
+  const SlotRoom slot_room(bins, points, node, terms);
+  const std::vector<std::int64_t> sparse = weigh_entries(bins, node, terms);
 #pragma omp parallel num_threads(threads_for(node.n* bins.n_slots(), n_threads))
   {
     std::array<std::int64_t, Bins::kMax> dense;
@@ -133,7 +128,7 @@ std::vector<Room> find_room(const Bins& bins, const Points& points, const Center
     for (std::int32_t slot = 0; slot < bins.n_slots(); ++slot) {
       const std::int64_t* weights = dense.data();
       if (slot < bins.n_dense) {
-        weigh_codes(bins.codes[slot].get(), node, limits, dense.data());
+        weigh_codes(bins.codes[slot].get(), node, terms, dense.data());
       } else {
         weights = sparse.data() + (bins.first[slot] - bins.sparse_begin());
       }

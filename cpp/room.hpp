@@ -1,4 +1,4 @@
-// What limits leave of a node's thresholds: a stretch of each feature, and a price for its use.
+// What a least weight on either side leaves of a node's thresholds: a stretch of each feature.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,9 @@
 #include "binning.hpp"
 #include "members.hpp"
 #include "points.hpp"
+#include "terms.hpp"
 
 namespace treemeans {
-
-// least: weight that must lie on either side of a cut (0: none need); weights: of every row (null:
-// all 1); prices: added to the score of a cut, by feature (null: all free).
-struct CutLimits {
-  std::int64_t least;
-  const std::int64_t* weights;
-  const std::int64_t* prices;
-
-  std::int64_t price(std::int32_t feature) const { return prices ? prices[feature] : 0; }
-};
 
 // Thresholds from `low` up to, not including, `high` leave enough weight on both sides.
 struct Room {
@@ -31,9 +22,9 @@ struct Room {
   bool meets(double from, double to) const { return from < high && low < to; }
 };
 
-// The room on every slot, exact wherever the node's centers are: `low` is then the least value of
-// the node's rows that may be the last one on the left.
+// The room on every slot (all of it for a least weight of 0), exact wherever the node's centers
+// are: `low` is then the least value of the node's rows that may be the last one on the left.
 std::vector<Room> find_room(const Bins& bins, const Points& points, const CenterNode& node,
-                            const CutLimits& limits, int n_threads);
+                            const Terms& terms, int n_threads);
 
 }  // namespace treemeans

@@ -1,6 +1,7 @@
 // What a cut must respect, beyond costing little.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace treemeans {
@@ -11,7 +12,10 @@ struct Terms {
   const std::int64_t* prices = nullptr;   // of each slot, added to what a cut there costs (null:
                                           // all free); negative: no cut there
 
-  std::int64_t weight(std::int64_t row) const { return weights ? weights[row] : 1; }
+  // A row is a row, however light.
+  std::int64_t weight(std::int64_t row) const {
+    return weights ? std::max<std::int64_t>(weights[row], 1) : 1;
+  }
   std::int64_t price(std::int32_t slot) const { return prices ? prices[slot] : 0; }
   bool open(std::int32_t slot) const { return price(slot) >= 0; }
 };

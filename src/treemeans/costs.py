@@ -114,6 +114,11 @@ class CostTable:
         return len(self.rows) if self.weights is None else int(self.weights.values.sum())
 
     @property
+    def whole(self) -> float:
+        """Cost of giving every row to its cheapest center, in units of the regrets."""
+        return self.cheapest / self.regrets.unit
+
+    @property
     def cheapest(self) -> float:
         """Cost of giving every row to its cheapest center."""
         return float(self.base.values.sum() * self.base.unit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -256,6 +257,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         rules = Rules(self.min_samples_leaf, self.max_depth, costs)
         ground = Ground(X, table, space_rows, space, weights, rules, n_threads(self.n_jobs))
         priced = ground.price(reference.centers)
+        ground = replace(ground, reference_cost=priced.cheapest)
         columns = reference.centers_in_columns(table, priced, weights)
         seed = tree_seed(self.random_state)
         return Task(ground, reference.centers, columns, priced, self.n_init, seed)
@@ -277,7 +279,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             )
         with Progress("treemeans: search", 1000, bool(self.verbose)) as progress:
             budget = Budget(self.max_iter, self.max_time, task.costs.cheapest, progress)
-            refined = refine(self.refine, task, grown.sapling.freeze(), max_leaves, budget)
+            refined = refine(self.refine, task, grown.tree, max_leaves, budget)
         self.n_iter_ += budget.rounds
         return record_refined(refined.sapling, task.ground, refined.centers, reference, task.costs)
 

@@ -26,6 +26,7 @@ class Ground:
     space_rows, space : the rows where the centers live; without a pipeline, X and its points
     weights : of the rows; None where all are 1
     rules : the user's limits
+    reference_cost : of the rows to the reference's centers, what prices of features are shares of
     """
 
     X: Any
@@ -35,10 +36,16 @@ class Ground:
     weights: NDArray[np.float64] | None
     rules: Rules
     n_threads: int
+    reference_cost: float = 0.0
 
     def price(self, centers: NDArray[np.float64]) -> CostTable:
         """Costs of all rows and centers."""
         return CostTable.price(self.space, centers, self.weights, self.n_threads)
+
+    def slot_prices(self, costs: CostTable) -> NDArray[np.int64] | None:
+        """Prices of the slots of the table, in units of the regrets of ``costs``."""
+        whole = self.reference_cost / costs.regrets.unit
+        return self.rules.limits(costs).slot_prices(self.table.bins.feature, whole)
 
     def shift(self, centers: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """What to take off before adding up, so that a large offset costs no digits."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treemeans.costs import CostTable
 
-_DEAREST = 2.0**61  # no sum of regrets exceeds it
+_DEAREST = 2.0**61  # no sum exceeds it, and it still can be added to one
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,12 @@ class Limits:
     max_depth: int | None = None
     prices: NDArray[np.float64] | None = None
 
-    def price_of(self, feature: int, costs: CostTable) -> int:
-        """Price of a cut on a feature, in the fixed point of the regrets."""
-        if self.prices is None:
-            return 0
-        price = float(self.prices[feature]) * costs.cheapest / costs.regrets.unit
-        return round(min(price, _DEAREST))
-
-    def slot_prices(self, features: Sequence[int], costs: CostTable) -> NDArray[np.int64] | None:
-        """The same for each of ``features``; None where all are free."""
+    def slot_prices(self, features: Sequence[int], whole: float) -> NDArray[np.int64] | None:
+        """Prices of cuts on ``features``, as shares of ``whole``; None where all are free."""
         if self.prices is None:
             return None
-        return np.array([self.price_of(feature, costs) for feature in features], dtype=np.int64)
+        prices = np.minimum(self.prices[np.asarray(features, dtype=np.intp)] * whole, _DEAREST)
+        return np.rint(prices).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.costs import CostTable
-from treemeans.ground import Ground
+from treemeans.ground import Clusters, Ground
 from treemeans.grow.cart import cart
 from treemeans.grow.emn import emn
 from treemeans.grow.exgreedy import exgreedy
@@ -61,12 +61,27 @@ class Grown:
     sapling: Sapling
     base_labels: NDArray[np.int32]
 
+    @property
+    def tree(self) -> ThresholdTree:
+        """The tree; one that was not expanded has the labels of its base."""
+        tree = self.sapling.freeze()
+        expanded = tree.n_nodes > len(self.base_labels)
+        return tree if expanded else replace(tree, label=self.base_labels)
+
     def kmeans_cost(self, task: Task) -> float:
         """Cost of the tree's clusters to their means."""
-        tree, ground = self.sapling.freeze(), task.ground
-        labels = tree.outcome(ground.table.points, tree.label, ground.n_threads)
-        assert labels is not None  # the table was checked
-        return ground.clusters(labels, tree.surrogate_cost, task.centers).cost
+        tree = self.tree
+        return clusters_of(tree, tree.label, task, tree.surrogate_cost).cost
+
+
+def clusters_of(
+    tree: ThresholdTree, label: NDArray[np.int32], task: Task, surrogate_cost: float = 0.0
+) -> Clusters:
+    """The clusters that the labels of a tree's nodes make of the rows."""
+    ground = task.ground
+    labels = tree.outcome(ground.table.points, label, ground.n_threads)
+    assert labels is not None  # the table was checked
+    return ground.clusters(labels, surrogate_cost, task.centers)
 
 
 def grow(task: Task, base_tree: str | ThresholdTree, max_leaves: int, progress: Progress) -> Grown:
@@ -91,9 +106,7 @@ def kauri_clusters(
     sapling, ground = task.sapling(), task.ground
     cluster = kauri(sapling, ground.space, ground.weights, len(task.centers), n_leaves, progress)
     tree = sapling.freeze()
-    labels = tree.outcome(ground.table.points, cluster, ground.n_threads)
-    assert labels is not None  # the table was checked
-    return tree, ground.clusters(labels, 0.0, task.centers).means
+    return tree, clusters_of(tree, cluster, task).means
 
 
 def _none(task: Task, progress: Progress) -> Sapling:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.grow.sapling import Cut, Sapling
-from treemeans.grow.separate import fixed_prices, separate
+from treemeans.grow.separate import separate
 from treemeans.progress import Progress
 
 
@@ -32,7 +32,7 @@ class _GreedySearch:
         self._sapling = sapling
         self._by_feature = by_feature
         self._weights = None if costs.weights is None else costs.weights.values
-        self._prices = fixed_prices(sapling, costs.cheapest / costs.regrets.unit)
+        self._prices = sapling.slot_prices
 
     def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
         """The best cut with one of the ``members`` on each side; None if there is none."""

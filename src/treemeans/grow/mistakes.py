@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.grow.sapling import Cut, Sapling
-from treemeans.grow.separate import fixed_prices
 
 _SHIFT = 20  # prices are counted in 2**-20 of a row; weights are in small enough units
 
@@ -31,7 +30,9 @@ class MistakeSearch:
         self._per_center = per_center
         self._least = least
         self._shift = _SHIFT if costs.weights is None else 0
-        self._prices = fixed_prices(sapling, math.ldexp(costs.total_weight, self._shift))
+        self._prices = sapling.limits.slot_prices(
+            sapling.table.bins.feature, math.ldexp(costs.total_weight, self._shift)
+        )
         self._counts = _core.MistakeCounts(
             sapling.table.bins,
             costs.n_clusters,

@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 from treemeans import _core
 from treemeans.grow.sapling import Sapling, between
 
-_MOST = 2**61  # a price beyond any regret there can be
-
 
 def values_of(sapling: Sapling, node: int, feature: int) -> NDArray[np.float64]:
     """Values of a feature in the rows of a node."""
@@ -46,7 +44,7 @@ def permits(
         return False
     if not priced or limits.prices is None or limits.prices[feature] == 0.0:
         return True
-    return _saved(sapling, node, left) >= _price(sapling, float(limits.prices[feature]))
+    return _saved(sapling, node, left) > sapling.price_of(feature)
 
 
 def _lesser_weight(sapling: Sapling, node: int, left: NDArray[np.bool_]) -> int:
@@ -65,9 +63,3 @@ def _saved(sapling: Sapling, node: int, left: NDArray[np.bool_]) -> int:
         sapling.costs.regrets.values, sapling.rows(node)[left], sapling.n_threads
     )
     return sapling.regret(node) - int(on_left.min()) - int((sapling.totals[node] - on_left).min())
-
-
-def _price(sapling: Sapling, share: float) -> int:
-    """A share of the reference's cost, in the fixed point of the regrets."""
-    costs = sapling.costs
-    return int(min(share * costs.cheapest / costs.regrets.unit, _MOST))

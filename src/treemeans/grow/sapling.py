@@ -27,7 +27,7 @@ class Sapling:
         self.costs = costs
         self.n_threads = n_threads
         self.limits = Limits() if limits is None else limits
-        self.slot_prices = self.limits.slot_prices(table.bins.feature, costs)
+        self.slot_prices = self.limits.slot_prices(table.bins.feature, costs.whole)
         self.feature: list[int] = []
         self.threshold: list[float] = []
         self.left: list[int] = []
@@ -75,9 +75,8 @@ class Sapling:
 
     def price_of(self, feature: int) -> int:
         """What a cut on a feature must save more than, in fixed point."""
-        if self.limits.prices is None:
-            return 0
-        return self.limits.price_of(feature, self.costs)
+        prices = self.limits.slot_prices([feature], self.costs.whole)
+        return 0 if prices is None else int(prices[0])
 
     def regret(self, node: int) -> int:
         """What the node's rows cost beyond each one's cheapest center, with the best label."""

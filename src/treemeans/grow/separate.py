@@ -10,8 +10,6 @@ from treemeans.grow.label import label_by_center
 from treemeans.grow.sapling import Cut, Sapling, between
 from treemeans.progress import Progress
 
-_MOST = 2.0**61  # a price beyond all sums, which still can be added to one
-
 
 class Search(Protocol):
     """Where to cut a node that holds several centers."""
@@ -53,12 +51,6 @@ def separate(
         queue.append((left, members[goes_left[members]]))
         queue.append((right, members[~goes_left[members]]))
         progress.update(sapling.n_leaves)
-
-
-def fixed_prices(sapling: Sapling, whole: float) -> NDArray[np.int64] | None:
-    """Prices of the features, which are shares of ``whole``, in units of the search."""
-    prices = sapling.limits.prices
-    return None if prices is None else np.rint(np.minimum(prices * whole, _MOST)).astype(np.int64)
 
 
 def _limited(sapling: Sapling, node: int) -> bool:

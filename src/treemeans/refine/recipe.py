@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from treemeans import _core
-from treemeans.grow.base import Task, grow, kauri_clusters
+from treemeans.grow.base import Task, clusters_of, grow, kauri_clusters
 from treemeans.grow.given import follow
 from treemeans.grow.sapling import Sapling
 from treemeans.progress import Progress
@@ -45,8 +45,7 @@ class Refined:
 
 def refine(kind: str, task: Task, grown: ThresholdTree, n_leaves: int, budget: Budget) -> Refined:
     """Lower the cost of a grown tree; ``kind`` is ``"local"`` or ``"search"``."""
-    shape = Shape.of(task.ground, grown, task.centers, task.costs)
-    shape.recenter()
+    shape = Shape.of(task.ground, grown, clusters_of(grown, grown.label, task).means)
     found = _searched(shape, task, n_leaves, budget) if kind == "search" else None
     if found is not None and found.cost < shape.cost:
         _match_labels(found, task)
@@ -71,7 +70,8 @@ def _searched(plain: Shape, task: Task, n_leaves: int, budget: Budget) -> Shape:
     if sampled:
         share = float(ground.table.n_rows if ground.weights is None else ground.weights.sum())
         ground = replace(ground, rules=ground.rules.for_sample(share / _weight(task)))
-    here = replace(task, ground=ground, costs=ground.price(task.centers))
+    costs = ground.price(task.centers)
+    here = replace(task, ground=replace(ground, reference_cost=costs.cheapest), costs=costs)
     starts = _starts(plain, here, n_leaves, budget)
     best = _best_of_heats(starts, here, n_leaves, budget, rng)
     found = Shape.of(task.ground, best.freeze(), best.centers)

@@ -184,10 +184,10 @@ def _search_some(shape: Shape, leaf: int, rng: np.random.Generator) -> Cut | Non
 
 def _some_prices(shape: Shape, rng: np.random.Generator) -> NDArray[np.int64]:
     """Prices of the features; of a random lot of them, none: there is no cut on those."""
-    features = shape.ground.table.bins.feature
-    prices = shape.limits.slot_prices(features, shape.costs)
-    prices = np.zeros(len(features), dtype=np.int64) if prices is None else prices
-    hidden = rng.random(len(features)) < _HIDDEN
-    hidden[rng.integers(len(features))] = False
+    n_slots = len(shape.ground.table.bins.feature)
+    prices = shape.ground.slot_prices(shape.costs)
+    prices = np.zeros(n_slots, dtype=np.int64) if prices is None else prices
+    hidden = rng.random(n_slots) < _HIDDEN
+    hidden[rng.integers(n_slots)] = False
     prices[hidden] = -1
     return prices

@@ -49,7 +49,7 @@ class Shape:
             costs.rows,
             None if costs.weights is None else costs.weights.values,
             limits.min_weight,
-            limits.slot_prices(ground.table.bins.feature, costs),
+            ground.slot_prices(costs),
             _ANY_DEPTH if limits.max_depth is None else limits.max_depth,
         )
         shape = cls(ground, bonsai, centers, costs)
@@ -98,10 +98,7 @@ class Shape:
         """Price the rows by other centers, and label the leaves again."""
         self.centers = centers
         self.costs = self.ground.price(self.centers)
-        self.tree.reprice(
-            self.costs.regrets.values,
-            self.limits.slot_prices(self.ground.table.bins.feature, self.costs),
-        )
+        self.tree.reprice(self.costs.regrets.values, self.ground.slot_prices(self.costs))
 
     @property
     def inner(self) -> list[int]:

@@ -1,0 +1,322 @@
+"""Shape: the moves that lower a tree's cost, and the books it keeps."""
+
+import numpy as np
+import pytest
+from grounds import (
+    blobs,
+    ground_of,
+    grown_tree,
+    kmeans_cost,
+    price_of_cuts,
+    problems,
+    rows_of,
+    shape_of,
+    surrogate_cost,
+    task_of,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_cases import as_tuple
+from plain import leaf_of
+from scipy import sparse
+
+from treemeans.grow.sapling import between
+from treemeans.limits import Rules
+from treemeans.refine.shape import Shape
+
+MOVES = {
+    "choose_splits": lambda shape, n_leaves: shape.choose_splits(),
+    "a few looks": lambda shape, n_leaves: shape.choose_splits(max_looks=2),
+    "grow": lambda shape, n_leaves: shape.grow(n_leaves),
+    "recenter": lambda shape, n_leaves: shape.recenter(),
+    "settle": lambda shape, n_leaves: shape.settle(n_leaves, 1e-3, 2),
+}
+SOME_MOVES = st.lists(st.sampled_from(sorted(MOVES)), min_size=1, max_size=6)
+BASES = st.sampled_from(["imm", "none", "kdtree"])
+ROUNDING = 1e-9
+
+
+def no_more_than(cost):
+    """Up to rounding."""
+    return cost * (1 + ROUNDING) + ROUNDING
+
+
+def leaf_totals(shape):
+    """Sums of regrets by leaf, from the rows of the frozen tree's leaves."""
+    X, weights = rows_of(shape.ground)
+    tree = shape.freeze()
+    leaf = leaf_of(tree, X)
+    numbers = [number for number, *_ in shape.tree.nodes()]
+    regrets = shape.costs.regrets.values
+    return {
+        numbers[at]: regrets[(leaf == at) & (weights > 0)].sum(axis=0) for at in np.unique(leaf)
+    }
+
+
+def assert_books_are_right(shape):
+    """Costs, labels and totals are those of the tree's cuts; no leaf is empty."""
+    X, weights = rows_of(shape.ground)
+    tree = shape.freeze()
+    counted = weights > 0
+    expected = surrogate_cost(shape) + price_of_cuts(shape)
+    assert shape.cost == pytest.approx(expected, rel=ROUNDING, abs=ROUNDING)
+    clusters = shape.clusters()
+    expected = kmeans_cost(shape) + price_of_cuts(shape)
+    assert clusters.cost == pytest.approx(expected, rel=1e-7, abs=1e-7)
+    np.testing.assert_array_equal(tree.predict(X)[counted], shape.tree.labels()[counted])
+    assert tree.n_leaves == shape.tree.n_leaves == len(shape.leaves) == len(shape.inner) + 1
+    assert set(leaf_of(tree, X[counted])) == set(tree.leaves)
+    totals = leaf_totals(shape)
+    for number in shape.leaves:
+        np.testing.assert_array_equal(shape.tree.totals(number), totals[number])
+        assert shape.tree.regret(number) == totals[number].min()
+        assert dict_of_labels(shape)[number] == totals[number].argmin()
+
+
+def dict_of_labels(shape):
+    return {number: label for number, *_, label in shape.tree.nodes()}
+
+
+def state(shape):
+    return shape.tree.nodes(), shape.tree.labels().tolist(), shape.tree.cost, shape.centers.tolist()
+
+
+# ---- moves ---------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(problems(), BASES, SOME_MOVES)
+def test_the_books_are_right_after_every_move(problem, base_tree, moves):
+    ground, centers, n_leaves = problem
+    shape = shape_of(ground, centers, n_leaves, base_tree)
+    assert_books_are_right(shape)
+    for move in moves:
+        MOVES[move](shape, n_leaves)
+        assert_books_are_right(shape)
+        assert shape.tree.n_leaves <= n_leaves
+
+
+@settings(max_examples=100)
+@given(problems(), BASES, SOME_MOVES)
+def test_no_move_raises_the_surrogate_cost(problem, base_tree, moves):
+    ground, centers, n_leaves = problem
+    shape = shape_of(ground, centers, n_leaves, base_tree)
+    for move in moves:
+        before = surrogate_cost(shape)
+        MOVES[move](shape, n_leaves)
+        assert surrogate_cost(shape) <= no_more_than(before)
+
+
+@settings(max_examples=60)
+@given(problems(), BASES, SOME_MOVES)
+def test_no_move_from_the_means_raises_the_kmeans_cost(problem, base_tree, moves):
+    """Where the centers are the means, both costs are the same: the second assertion's bound."""
+    ground, centers, n_leaves = problem
+    shape = shape_of(ground, centers, n_leaves, base_tree)
+    for move in moves:
+        before = kmeans_cost(shape)
+        shape.recenter()
+        surrogate = surrogate_cost(shape)
+        assert kmeans_cost(shape) <= no_more_than(surrogate) <= no_more_than(no_more_than(before))
+        MOVES[move](shape, n_leaves)
+        assert kmeans_cost(shape) <= no_more_than(surrogate)
+
+
+@settings(max_examples=40)
+@given(problems(), BASES)
+def test_choose_splits_ends_where_no_look_helps(problem, base_tree):
+    ground, centers, n_leaves = problem
+    shape = shape_of(ground, centers, n_leaves, base_tree)
+    shape.choose_splits()
+    settled = state(shape)
+    again = Shape.of(ground, shape.freeze(), shape.centers)  # knows of no split that it is settled
+    again.choose_splits()
+    assert again.tree.cost == shape.tree.cost
+    assert as_tuple(again.tree) == as_tuple(shape.tree)
+    assert state(shape) == settled
+
+
+@settings(max_examples=40)
+@given(problems(limited=True), BASES, SOME_MOVES)
+def test_limits_hold_after_every_move(problem, base_tree, moves):
+    ground, centers, n_leaves = problem
+    shape = shape_of(ground, centers, n_leaves, base_tree)
+    for move in moves:
+        MOVES[move](shape, n_leaves)
+        assert_within_limits(shape)
+
+
+def assert_within_limits(shape):
+    X, weights = rows_of(shape.ground)
+    tree, rules = shape.freeze(), shape.ground.rules
+    assert shape.ground.table.allowed[tree.feature[~tree.is_leaf]].all()
+    if rules.max_depth is not None:
+        assert tree.depth.max() <= rules.max_depth
+    least = rules.min_samples_leaf
+    least = least * weights.sum() if least < 1 else least
+    if tree.n_leaves > 1 and least > 1:
+        weight = np.bincount(leaf_of(tree, X), weights, minlength=tree.n_nodes)
+        assert weight[tree.leaves].min() >= least - ROUNDING
+
+
+# ---- what must not matter ------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), SOME_MOVES)
+def test_sparse_is_dense(seed, moves):
+    """As long as the centers have few digits, the costs are the same bit by bit."""
+    rng = np.random.default_rng(seed)
+    X, centers = blobs(rng, 200, 4, 4)
+    shapes = [shape_of(ground_of(as_table(X)), centers, 7) for as_table in TABLES]
+    for move in moves:
+        for shape in shapes:
+            if move not in ("recenter", "settle"):
+                MOVES[move](shape, 7)
+    assert shapes[0].freeze() == shapes[1].freeze() == shapes[2].freeze()
+    for shape in shapes:
+        shape.settle(7, 1e-4, 5)
+    costs = [shape.cost for shape in shapes]
+    assert costs == pytest.approx([costs[0]] * 3, rel=ROUNDING)
+
+
+TABLES = (np.asarray, sparse.csr_array, sparse.csc_matrix)
+
+
+@pytest.mark.parametrize("as_table", [np.asarray, sparse.csr_array])
+def test_threads_do_not_matter(as_table):
+    rng = np.random.default_rng(0)
+    X, centers = blobs(rng, 9000, 10, 6)
+    shapes = [shape_of(ground_of(as_table(X), n_threads=n), centers, 12) for n in (1, 2)]
+    for shape in shapes:
+        shape.settle(12, 1e-4, 3)
+    assert shapes[0].freeze() == shapes[1].freeze()
+    np.testing.assert_array_equal(shapes[0].centers, shapes[1].centers)
+
+
+# ---- copies, leaves and cuts ---------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(problems(), SOME_MOVES)
+def test_a_copy_and_its_original_do_not_change_each_other(problem, moves):
+    ground, centers, n_leaves = problem
+    shape = shape_of(ground, centers, n_leaves)
+    before = state(shape)
+    copy = shape.copy()
+    assert state(copy) == before
+    for move in [*moves, "settle"]:
+        MOVES[move](copy, n_leaves)
+    copy.tree.collapse(0)
+    assert state(shape) == before
+    assert_books_are_right(shape)
+    changed = state(copy)
+    shape.settle(n_leaves, 1e-3, 3)
+    assert state(copy) == changed
+    assert_books_are_right(copy)
+
+
+@settings(max_examples=40)
+@given(problems(sizes=(12, 40, 150)), st.integers(0, 2**32))
+def test_cutting_and_collapsing_keep_the_books(problem, seed):
+    """Numbers of torn-out nodes are used again, so a wrong link would show."""
+    ground, centers, n_leaves = problem
+    shape, rng = shape_of(ground, centers, n_leaves), np.random.default_rng(seed)
+    for _ in range(12):
+        act(shape, rng)
+        assert_books_are_right(shape)
+
+
+def act(shape, rng):
+    """Collapse a node, cut a leaf, or cut a node anew; all at random."""
+    choice, tree, before = rng.integers(3), shape.tree, shape.tree.n_leaves
+    if choice == 0:
+        node = rng.choice(shape.inner + shape.leaves)
+        below = len(leaves_below(tree, node))
+        tree.collapse(node)
+        assert tree.n_leaves == before - below + 1
+        assert tree.feature(node) == -1
+    elif choice == 1:
+        leaf = rng.choice(shape.leaves)
+        cut = tree.search(leaf, None, 1)
+        if cut is not None:
+            children = tree.split(leaf, cut[1], between(cut[2], cut[3]))
+            assert tree.n_leaves == before + 1
+            assert tree.children(leaf) == children
+            assert cut[0] == sum(map(tree.regret, children))
+    elif shape.inner:
+        prices = np.where(rng.random(len(shape.ground.table.bins.feature)) < 0.5, -1, 0)
+        tree.resplit(rng.choice(shape.inner), prices, 1)
+        assert tree.n_leaves <= before
+
+
+def leaves_below(tree, node):
+    if tree.feature(node) < 0:
+        return [node]
+    return [leaf for child in tree.children(node) for leaf in leaves_below(tree, child)]
+
+
+def test_a_cut_beside_all_rows_is_not_made():
+    shape = shape_of(ground_of(np.arange(6.0)[:, None]), np.array([[1.0], [4.0]]), 1, "none")
+    before = state(shape)
+    assert shape.tree.split(0, 0, 7.0) is None
+    assert shape.tree.split(0, 0, -1.0) is None
+    assert state(shape) == before
+
+
+def test_cuts_of_a_tree_that_part_no_rows_are_left_out():
+    X = np.arange(8.0)[:, None]
+    centers = np.array([[1.0], [6.0]])
+    ground = ground_of(X)
+    tree = grown_tree(task_of(ground, centers), "kdtree", 4)
+    half = ground_of(X[:4])
+    shape = Shape.of(half, tree, centers)
+    assert shape.tree.n_leaves < tree.n_leaves
+    assert_books_are_right(shape)
+
+
+def test_the_steps_grow_with_every_look_and_are_the_same_each_time():
+    rng = np.random.default_rng(1)
+    X, centers = blobs(rng, 300, 3, 4)
+    first, second = (shape_of(ground_of(X), centers, 8) for _ in range(2))
+    before = first.tree.steps
+    for shape in (first, second):
+        shape.choose_splits()
+    assert first.tree.steps == second.tree.steps > before
+
+
+def test_max_depth_stops_the_search_of_a_leaf():
+    rng = np.random.default_rng(2)
+    X, centers = blobs(rng, 200, 3, 5)
+    shape = shape_of(ground_of(X, rules=Rules(max_depth=2)), centers, 20)
+    shape.grow(20)
+    depth = dict(
+        zip((number for number, *_ in shape.tree.nodes()), shape.freeze().depth, strict=True)
+    )
+    deep = [leaf for leaf in shape.leaves if depth[leaf] == 2 and shape.tree.regret(leaf) > 0]
+    assert deep
+    assert max(depth.values()) == 2
+    assert all(shape.tree.search(leaf, None, 1) is None for leaf in deep)
+
+
+def test_growth_is_in_the_order_of_what_cuts_save():
+    """A cut never comes before the one above it; of those that can come, the best is first."""
+    rng = np.random.default_rng(3)
+    X, centers = blobs(rng, 400, 3, 5)
+    shape = shape_of(ground_of(X), centers, 12)
+    shape.settle(12, 1e-4, 5)
+    tree = shape.freeze()
+    leaf = leaf_of(tree, X)
+    passed = tree.paths_to(leaf.astype(np.int32)).toarray().astype(bool)
+    regret = np.array([shape.costs.regrets.values[column].sum(axis=0).min() for column in passed.T])
+    open_cuts, made = {0}, []
+    while open_cuts:
+        saved = {
+            at: regret[at] - regret[tree.left[at]] - regret[tree.right[at]] for at in open_cuts
+        }
+        best = min(saved, key=lambda at: (-saved[at], at))
+        made.append(best)
+        open_cuts.remove(best)
+        open_cuts |= {c for c in (tree.left[best], tree.right[best]) if tree.feature[c] >= 0}
+    inner = np.flatnonzero(~tree.is_leaf)
+    assert inner[np.argsort(tree.growth[inner])].tolist() == made

@@ -72,9 +72,13 @@ std::int64_t Bonsai::scan_steps(std::int64_t n_rows) const {
 }
 
 std::int64_t Bonsai::cost() const {
+  constexpr std::int64_t most = std::int64_t{1} << 62;  // twice the dearest price: no sum overflows
   std::int64_t cost = 0;
-  for (const Twig& twig : twigs_)
-    if (twig.rows) cost += twig.is_leaf() ? twig.totals[twig.label] : price_of(twig.feature);
+  for (const Twig& twig : twigs_) {
+    if (!twig.rows) continue;
+    const std::int64_t own = twig.is_leaf() ? twig.totals[twig.label] : price_of(twig.feature);
+    cost = std::min(cost + own, most);
+  }
   return cost;
 }
 
@@ -228,7 +232,7 @@ std::optional<Cut> Bonsai::search(std::int32_t leaf, const std::int64_t* prices,
 }
 
 bool Bonsai::split(std::int32_t leaf, std::int32_t feature, double threshold) {
-  if (twigs_[leaf].depth >= ground_.max_depth) return false;
+  if (slot_of_[feature] < 0 || twigs_[leaf].depth >= ground_.max_depth) return false;
   auto [first, second] = part(*twigs_[leaf].rows, feature, threshold);
   if (!heavy_enough(first) || !heavy_enough(second)) return false;
   const bool left_is_smaller = first.size() <= second.size();

@@ -62,7 +62,8 @@ class Bonsai {
   void reprice(const std::int64_t* regrets, const std::int64_t* prices);
   // The best cut of a leaf at the given prices; none where the terms or the depth forbid any.
   std::optional<Cut> search(std::int32_t leaf, const std::int64_t* prices, int n_threads);
-  // Cuts a leaf. False, and nothing done, where a side would be empty, too light or too deep.
+  // Cuts a leaf. False, and nothing done, where a side would be empty, too light or too deep, or
+  // the feature may not be cut.
   bool split(std::int32_t leaf, std::int32_t feature, double threshold);
   // Cuts a node anew, by the best cut at the given prices, even if that costs more. False, and
   // nothing done, where there is none that the limits permit.

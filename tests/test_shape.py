@@ -320,3 +320,32 @@ def test_growth_is_in_the_order_of_what_cuts_save():
         open_cuts |= {c for c in (tree.left[best], tree.right[best]) if tree.feature[c] >= 0}
     inner = np.flatnonzero(~tree.is_leaf)
     assert inner[np.argsort(tree.growth[inner])].tolist() == made
+
+
+@pytest.mark.parametrize(
+    ("rules", "allowed", "n_leaves"),
+    [
+        (Rules(), None, 4),
+        (Rules(min_samples_leaf=3), None, 2),
+        (Rules(max_depth=1), None, 2),
+        (Rules(), np.array([False, True]), 1),
+    ],
+)
+def test_cuts_of_a_tree_that_the_limits_forbid_are_left_out(rules, allowed, n_leaves):
+    """Such as those of a tree that was searched on a sample of the rows."""
+    X = np.column_stack([np.arange(8.0), np.zeros(8)])
+    centers = X[[0, 2, 4, 6]]
+    tree = grown_tree(task_of(ground_of(X), centers), "kdtree", 4)
+    shape = Shape.of(ground_of(X, rules=rules, allowed=allowed), tree, centers)
+    assert shape.tree.n_leaves == n_leaves
+    assert_within_limits(shape)
+    assert_books_are_right(shape)
+
+
+def test_prices_beyond_all_costs_do_not_overflow():
+    X, centers = np.arange(40.0)[:, None], np.linspace(0.0, 39.0, 8)[:, None]
+    shape = shape_of(ground_of(X, rules=Rules(feature_costs=np.array([1e30]))), centers, 8)
+    assert shape.tree.n_leaves == 8
+    assert shape.tree.cost >= 2**61
+    shape.choose_splits()
+    assert shape.tree.n_leaves == 1

@@ -186,6 +186,22 @@ def test_an_interrupted_fit_is_a_fit(monkeypatch):
     assert (model.predict(X) == model.labels_).all()
 
 
+def test_an_interrupt_before_the_search_keeps_the_starts_that_are_ready(monkeypatch):
+    X, centers = blobs(np.random.default_rng(4), 200, 3, 4)
+    task = task_of(ground_of(X), centers)
+    grown = grown_tree(task, "imm", 8)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recipe, "kauri_clusters", interrupted)
+    budget = rounds(50)
+    with pytest.warns(UserWarning, match="interrupted"):
+        found = refine("search", task, grown, 8, budget)
+    assert budget.rounds == 0
+    assert_refined(found, grown, task, 8)
+
+
 # ---- budget --------------------------------------------------------------------------------------
 
 

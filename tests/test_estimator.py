@@ -1,4 +1,4 @@
-"""ExKMC as an estimator: scikit-learn's contract, and the meaning of every attribute."""
+"""ExKMC as an estimator: the meaning of every attribute, and its place among others."""
 
 import pickle
 from dataclasses import dataclass
@@ -31,7 +31,6 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from treemeans import ExKMC, ThresholdTree
@@ -118,38 +117,6 @@ CASES = {
 def case(request):
     with threadpool_limits(1):
         return CASES[request.param]()
-
-
-# ---- scikit-learn's own checks -------------------------------------------------------------------
-
-
-# Some checks have fewer distinct rows than clusters, which works, with a warning.
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([ExKMC(), ExKMC(3, base_tree="none")])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-def test_parameters_and_their_defaults():
-    assert ExKMC().get_params() == {
-        "n_clusters": 8,
-        "max_leaf_nodes": None,
-        "base_tree": "imm",
-        "reference": None,
-        "refine": "none",
-        "max_iter": None,
-        "max_time": None,
-        "min_samples_leaf": 1,
-        "max_depth": None,
-        "allowed_features": None,
-        "feature_costs": None,
-        "n_init": 10,
-        "n_jobs": None,
-        "random_state": None,
-        "verbose": 0,
-    }
-    with pytest.raises(TypeError, match="positional"):
-        ExKMC(8, 16)
 
 
 # ---- every attribute -----------------------------------------------------------------------------

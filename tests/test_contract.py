@@ -1,0 +1,45 @@
+"""scikit-learn's contract: its own checks, and the parameters."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treemeans import ExKMC
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+# Some checks have fewer distinct rows than clusters, which works, with a warning.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        ExKMC(),
+        ExKMC(3, base_tree="none"),
+        ExKMC(3, base_tree="best", refine="local"),
+        ExKMC(3, refine="search", max_iter=5),
+        ExKMC(3, refine="search", max_iter=5, max_depth=3, min_samples_leaf=2),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def test_parameters_and_their_defaults():
+    assert ExKMC().get_params() == {
+        "n_clusters": 8,
+        "max_leaf_nodes": None,
+        "base_tree": "imm",
+        "reference": None,
+        "refine": "none",
+        "max_iter": None,
+        "max_time": None,
+        "min_samples_leaf": 1,
+        "max_depth": None,
+        "allowed_features": None,
+        "feature_costs": None,
+        "n_init": 10,
+        "n_jobs": None,
+        "random_state": None,
+        "verbose": 0,
+    }
+    with pytest.raises(TypeError, match="positional"):
+        ExKMC(8, 16)

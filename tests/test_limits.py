@@ -45,6 +45,12 @@ def used(model):
     return set(model.tree_.feature.tolist()) - {-1}
 
 
+def assert_refined_within_limits(refined, **parameters):
+    """Not cut to size afterwards: it would cost more than the tree it came from."""
+    plain = model_with(**parameters | {"refine": "none"})
+    assert refined.inertia_ <= plain.inertia_ * (1 + 1e-9)
+
+
 @pytest.fixture(params=[*BASE_TREES, "given"])
 def base_tree(request):
     return a_tree() if request.param == "given" else request.param
@@ -66,6 +72,7 @@ def test_every_leaf_has_enough_rows(base_tree, refine, least, rows):
     assert 1 < model.n_leaves_ <= 150 // rows
     for small in sizes(model):
         assert leaf_weights(small, IRIS).min() >= rows
+    assert_refined_within_limits(model, base_tree=base_tree, min_samples_leaf=least)
 
 
 @pytest.mark.parametrize("least", [20.0, 0.1])
@@ -121,6 +128,7 @@ def test_no_leaf_is_deeper(base_tree, refine, max_depth):
     assert 1 < model.n_leaves_ <= 2**max_depth
     for small in sizes(model):
         assert small.tree_.depth.max() <= max_depth
+    assert_refined_within_limits(model, base_tree=base_tree, max_depth=max_depth)
 
 
 def test_a_great_depth_is_no_limit(base_tree, refine):
@@ -142,6 +150,7 @@ def test_only_allowed_features_are_cut(base_tree, refine):
         model = model_with(base_tree=base_tree, refine=refine, allowed_features=allowed)
         for small in sizes(model):
             assert used(small) <= set(allowed)
+        assert_refined_within_limits(model, base_tree=base_tree, allowed_features=allowed)
         assert used(model) == set(allowed)
 
 

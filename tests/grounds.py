@@ -1,5 +1,7 @@
 """Random tables, ready to be refined on, and costs from scratch to compare with."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 from plain import cluster_means, cost_to
@@ -31,6 +33,7 @@ def grown_tree(task, base_tree, n_leaves):
 
 def shape_of(ground, centers, n_leaves, base_tree="imm"):
     """The shape of a grown tree."""
+    ground = replace(ground, reference_cost=ground.price(centers).cheapest)
     task = task_of(ground, centers)
     return Shape.of(ground, grown_tree(task, base_tree, n_leaves), centers, task.costs)
 

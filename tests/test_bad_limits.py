@@ -49,7 +49,7 @@ def test_the_choice_of_refinements_is_said():
 GOOD = {
     "max_iter": [0, 3, np.int64(3)],
     "max_time": [0, 0.01, np.float32(0.01)],
-    "min_samples_leaf": [1, 1.0, 2.5, 0.01, np.int32(3), np.float32(0.25)],
+    "min_samples_leaf": [1, 1.0, 2.5, 0.01, np.int32(3), np.float32(0.25), 10**30],
     "max_depth": [1, np.uint8(3)],
     "n_init": [1, np.int64(2)],
 }
@@ -96,6 +96,12 @@ def test_no_feature_allowed(allowed):
     assert "allows no feature" in sentence_for(allowed_features=allowed)
 
 
+@pytest.mark.parametrize("allowed", [2, 1.5, True, object()], ids=repr)
+def test_no_list_of_features(allowed):
+    message = sentence_for(allowed_features=allowed)
+    assert message.startswith("allowed_features must be a list of features or a mask; got ")
+
+
 NOT_A_FEATURE = {
     "too large": ([0, 4], 4),
     "too small": ([-5], -5),
@@ -103,6 +109,7 @@ NOT_A_FEATURE = {
     "nothing": ([None], None),
     "short mask": ([True, False], True),
     "long mask": ([True] * 5, True),
+    "lists": ([[0], [0, 1]], [0]),
 }
 
 
@@ -139,6 +146,13 @@ BAD_COSTS = {
     "negative in a dict": {0: -0.1},
     "NaN in a dict": {0: NAN},
     "nothing in a dict": {0: None},
+    "word in a dict": {0: "dear"},
+    "list in a dict": {0: [0.1, 0.2]},
+    "complex in a dict": {0: 1j},
+    "word": "dear",
+    "words": ["dear", 0.0, 0.0, 0.0],
+    "uneven": [[0.1], [0.1, 0.2], [0.1], [0.1]],
+    "thing": object(),
 }
 
 

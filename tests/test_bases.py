@@ -248,6 +248,18 @@ def test_best_is_the_cheapest_of_those_it_tries(table, n_leaves):
     np.testing.assert_allclose(best.inertia_, min(costs.values()), rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_best_counts_a_bare_tree_with_its_own_labels():
+    X = np.array([[1.0, 1.0], [2.0, 2.0], [0.0, 2.0]])
+    centers = np.array([[3.0, 0.0], [3.0, 4.0], [0.0, 4.0]])
+    costs = {
+        name: ExKMC(3, base_tree=name, max_leaf_nodes=3, reference=centers).fit(X).inertia_
+        for name in (*BEST_OF, "best")
+    }
+    assert costs["exgreedy"] == 0.0 < costs["imm"]
+    assert costs["best"] == 0.0
+
+
 def test_best_is_not_always_the_same():
     """Else it would be enough to try one."""
     winners = set()

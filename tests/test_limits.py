@@ -99,6 +99,24 @@ def test_a_share_is_of_all_rows(base_tree):
     assert_same_model(share, model_with(base_tree=base_tree, min_samples_leaf=12))
 
 
+@pytest.mark.parametrize("total", [1e-9, 1.0, 5.0, 1e9])
+def test_a_share_is_one_whatever_the_unit_of_weight(base_tree, refine, total):
+    weights = np.full(150, total / 150)
+    limits = {"base_tree": base_tree, "refine": refine, "min_samples_leaf": 0.08}
+    for small in sizes(model_with(weights=weights, **limits)):
+        assert leaf_weights(small, IRIS).min() >= 12
+
+
+def test_rows_of_little_weight(base_tree, refine):
+    weights = np.full(150, 0.3)
+    limits = {"base_tree": base_tree, "refine": refine}
+    model = model_with(weights=weights, min_samples_leaf=3, **limits)
+    assert model.n_leaves_ > 1
+    for small in sizes(model):
+        assert leaf_weights(small, IRIS).min() >= 10
+    assert model_with(weights=1e-3 * weights, min_samples_leaf=4, **limits).n_leaves_ == 1
+
+
 def test_one_row_is_no_limit(base_tree, refine):
     plain = model_with(base_tree=base_tree, refine=refine)
     for least in (1, 1.0, 1 / 150):

@@ -92,10 +92,11 @@ def assert_limits_hold(sapling, weights, limits):
         weight = [len(rows) if weights is None else weights[rows].sum() for rows in sides]
         assert limits["min_samples_leaf"] <= 1 or min(weight) >= limits["min_samples_leaf"]
         if limits["feature_costs"] is not None:
-            regrets = sapling.costs.regrets
-            cost = [regrets.values[rows].sum(axis=0).min() * regrets.unit for rows in sides]
-            saved = regrets.values[sapling.rows(node)].sum(axis=0).min() * regrets.unit - sum(cost)
-            assert saved >= limits["feature_costs"][feature] * sapling.costs.cheapest * (1 - 1e-9)
+            regrets = sapling.costs.regrets.values
+            cost = [int(regrets[rows].sum(axis=0).min()) for rows in sides]
+            saved = int(regrets[sapling.rows(node)].sum(axis=0).min()) - sum(cost)
+            price = limits["feature_costs"][feature] * sapling.costs.whole
+            assert saved >= round(price * (1 - 1e-9))
 
 
 # ---- random cuts ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from data import kmeans, load
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain import (
     assert_same_model,
@@ -285,8 +285,6 @@ def test_no_refined_tree_costs_more_than_the_one_it_came_from(refine, problem):
     table, limits = problem
     plain = table.fit(**limits)
     model = table.fit(refine=refine, **limits | {"max_iter": 4})
-    bare = plain.path_["n_leaves"][0] == plain.n_leaves_
-    assume(not bare)  # its leaves carry their own centers
     assert model.inertia_ <= plain.inertia_ * (1 + 1e-9) + 1e-9
     assert model.n_leaves_ <= limits["max_leaf_nodes"]
     for small in sizes(model):
@@ -296,6 +294,33 @@ def test_no_refined_tree_costs_more_than_the_one_it_came_from(refine, problem):
     for name in ("surrogate_cost", "kmeans_cost"):
         costs = model.path_[name]
         assert (np.diff(costs) <= 1e-9 * costs.max() + 1e-9).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_labels_of_a_bare_tree_are_not_forgotten():
+    """The leaves of IMM carry their own centers; the cheapest ones would cost more."""
+    X, centers = np.array([[2.0], [3.0], [3.0]]), np.array([[4.0], [0.0], [2.0]])
+    for refine in ("none", *REFINED):
+        model = Table(X, centers).fit(refine=refine, max_leaf_nodes=3)
+        assert model.inertia_ == 0.0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("refine", REFINED)
+@given(problem=problems(), seed=st.integers(0, 99))
+@settings(max_examples=80)
+def test_what_features_cost_is_part_of_the_cost(refine, problem, seed):
+    table, limits = problem
+    rng = np.random.default_rng(seed)
+    prices = rng.choice([0.0, 0.001, 0.01, 0.05, 0.3], size=table.X.shape[1])
+
+    def total(model):
+        cuts = model.tree_.feature[~model.tree_.is_leaf]
+        return model.inertia_ + prices[cuts].sum() * model.reference_inertia_
+
+    plain = table.fit(feature_costs=prices, **limits)
+    model = table.fit(feature_costs=prices, refine=refine, **limits | {"max_iter": 4})
+    assert total(model) <= total(plain) * (1 + 1e-9) + 1e-9
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -519,7 +544,10 @@ def test_a_bar_with_the_ratio(monkeypatch):
     shown = shown_on_a_terminal(
         monkeypatch, lambda: models.append(table.fit(refine="search", max_iter=10, verbose=1))
     )
-    bars = shown[shown.index("\rtreemeans: search [") :].strip().split("\r")
+    told = shown[shown.index("\rtreemeans: search [") :].strip().split("\r")
+    starts = [bar.split("from ")[1].strip() for bar in told if "from " in bar]
+    assert starts == ["imm", "exgreedy", "emn", "kauri"]
+    bars = told[len(starts) :]
     assert len(bars) == 10
     assert bars[0].split("]")[1].startswith(" 10 % ratio 1.")
     assert bars[-1].split("]")[1].startswith(" 100 % ratio 1.")

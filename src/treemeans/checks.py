@@ -3,7 +3,7 @@
 import math
 import numbers
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -85,12 +85,14 @@ def check_allowed_features(
     """For each feature, whether it may be cut; None where all may."""
     if allowed is None:
         return None
-    entries = np.asarray(allowed)
-    if entries.dtype == bool and entries.shape == (n_features,):
-        mask = entries
+    if not isinstance(allowed, Iterable):
+        raise ValueError(f"allowed_features must be a list of features or a mask; got {allowed!r}.")
+    entries = [allowed] if isinstance(allowed, str) else list(allowed)
+    if len(entries) == n_features and all(isinstance(entry, bool | np.bool_) for entry in entries):
+        mask = np.array(entries, dtype=bool)
     else:
         mask = np.zeros(n_features, dtype=bool)
-        for entry in [allowed] if isinstance(allowed, str) else allowed:
+        for entry in entries:
             mask[_position(entry, n_features, names, "allowed_features")] = True
     if not mask.any():
         raise ValueError("allowed_features allows no feature, so there is nothing to cut.")
@@ -103,18 +105,26 @@ def check_feature_costs(
     """The price of a cut on each feature; None where all are free."""
     if costs is None:
         return None
-    prices = np.zeros(n_features)
-    if isinstance(costs, Mapping):
-        for feature, cost in costs.items():
-            prices[_position(feature, n_features, names, "feature_costs")] = cost
-    else:
-        prices = np.array(costs, dtype=np.float64)
+    by_feature = isinstance(costs, Mapping)
+    prices = _numbers(list(costs.values()) if by_feature else costs)
+    if by_feature and prices.shape == (len(costs),):
+        places = [_position(feature, n_features, names, "feature_costs") for feature in costs]
+        given, prices = prices, np.zeros(n_features)
+        prices[places] = given
     if prices.shape != (n_features,) or not np.all(np.isfinite(prices) & (prices >= 0)):
         raise ValueError(
             f"feature_costs must be a dict or an array of {n_features} finite costs, none of them "
             "negative."
         )
     return prices if prices.any() else None
+
+
+def _numbers(values: Any) -> NDArray[np.float64]:
+    """An array of its own; of something else than numbers, NaN."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
 
 
 def _position(feature: Any, n_features: int, names: NDArray[Any] | None, where: str) -> int:

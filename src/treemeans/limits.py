@@ -54,13 +54,16 @@ class Rules:
 
     def limits(self, costs: CostTable) -> Limits:
         """The same in the units of ``costs``. A least weight of 1 is none: any row has its own."""
-        unit = 1.0 if costs.weights is None else costs.weights.unit
+        return Limits(self._min_weight(costs), self.max_depth, self.feature_costs)
+
+    def _min_weight(self, costs: CostTable) -> int:
         least = float(self.min_samples_leaf)
-        if least < 1.0:
-            least *= costs.total_weight * unit
-        return Limits(
-            1 if least <= 1.0 else math.ceil(least / unit), self.max_depth, self.feature_costs
-        )
+        if least == 1.0:
+            return 1
+        unit = 1.0 if costs.weights is None else costs.weights.unit
+        units = least * costs.total_weight if least < 1.0 else least / unit
+        # A hair less, so that rounding does not refuse a leaf of just that weight.
+        return max(1, min(math.ceil(units * (1.0 - 1e-12)), costs.total_weight + 1))
 
     def for_sample(self, share: float) -> Self:
         """For a sample that weighs ``share`` of all rows."""

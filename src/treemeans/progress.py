@@ -19,6 +19,7 @@ class Progress:
         self.enabled = enabled and sys.stderr.isatty()
         self._next = time.monotonic() + _PATIENCE
         self._shown = False
+        self._length = 0
 
     def __enter__(self) -> Self:
         return self
@@ -32,7 +33,9 @@ class Progress:
         full = _WIDTH * done // max(self.total, 1)
         bar = "#" * full + "-" * (_WIDTH - full)
         count = f"{100 * done // max(self.total, 1)} %" if note else f"{done}/{self.total}"
-        sys.stderr.write(f"\r{self.what} [{bar}] {count} {note}".rstrip())
+        line = f"{self.what} [{bar}] {count} {note}".rstrip()
+        sys.stderr.write("\r" + line.ljust(self._length))  # over what was there before
+        self._length = len(line)
         sys.stderr.flush()
 
     def __exit__(

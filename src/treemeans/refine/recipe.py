@@ -55,10 +55,13 @@ def refine(kind: str, task: Task, grown: ThresholdTree, n_leaves: int, budget: B
 
 
 def _planted(shape: Shape) -> Refined:
-    """The tree as a sapling on all rows, its nodes in the order of growth."""
+    """The tree as a sapling on all rows, its nodes in the order of growth.
+
+    Splits above a cut may have moved since it was chosen: thresholds are put half way again.
+    """
     ground = shape.ground
     sapling = Sapling(ground.table, shape.costs, ground.n_threads, shape.limits)
-    follow(sapling, shape.freeze(), priced=False)
+    follow(sapling, shape.freeze(), recenter=True, priced=False)
     return Refined(sapling, shape.centers)
 
 

@@ -48,38 +48,35 @@ class Inside:
         return float(hits[np.arange(len(labels)), labels].sum() / hits.sum())
 
 
-def prunings(inside: Inside, fewest: int) -> list[Pruning]:
+def prunings(
+    inside: Inside, fewest: int, reference_cost: float
+) -> tuple[list[Pruning], NDArray[np.void]]:
     """The cheapest trees of ``fewest`` leaves, of one more, and so on up to the whole tree.
 
     Cheapest by the surrogate cost, which never rises from one to the next. Where the k-means cost
     would, the smaller tree is kept, with one cut more that changes no row's label.
+
+    Returns
+    -------
+    the trees, and the path they make
     """
     tree, best = inside.tree, _Best(inside.tree)
+    sizes = range(min(fewest, tree.n_leaves), tree.n_leaves + 1)
+    path = np.zeros(len(sizes), dtype=PATH_DTYPE)
     found: list[Pruning] = []
-    last = np.inf
-    for n_leaves in range(min(fewest, tree.n_leaves), tree.n_leaves + 1):
+    for i, n_leaves in enumerate(sizes):
         pruning = Pruning(best.inner(n_leaves), tree.label)
-        cost = inside.kmeans_cost(inside.labels(pruning))
-        if cost > last:
-            pruning = _one_cut_more(tree, found[-1])
-        found.append(pruning)
-        last = min(cost, last)
-    return found
-
-
-def pruned_path(inside: Inside, prunings: list[Pruning], reference_cost: float) -> NDArray[np.void]:
-    """One row for each of the prunings."""
-    path = np.zeros(len(prunings), dtype=PATH_DTYPE)
-    for i, pruning in enumerate(prunings):
         labels = inside.labels(pruning)
-        path[i] = path_row(
-            int(np.count_nonzero(pruning.inner)) + 1,
-            inside.surrogate_cost(labels),
-            inside.kmeans_cost(labels),
-            reference_cost,
-            inside.accuracy(labels),
-        )
-    return path
+        cost = inside.kmeans_cost(labels)
+        if found and cost > path["kmeans_cost"][i - 1]:
+            pruning = _one_cut_more(tree, found[-1])
+            path[i] = path[i - 1]
+            path["n_leaves"][i] = n_leaves
+        else:
+            surrogate, accuracy = inside.surrogate_cost(labels), inside.accuracy(labels)
+            path[i] = path_row(n_leaves, surrogate, cost, reference_cost, accuracy)
+        found.append(pruning)
+    return found, path
 
 
 def _one_cut_more(tree: ThresholdTree, pruning: Pruning) -> Pruning:

@@ -10,7 +10,7 @@ from treemeans.costs import CostTable
 from treemeans.ground import Ground
 from treemeans.grow import Sapling
 from treemeans.path import LeafSums, cluster_means, path_of
-from treemeans.prune import Inside, Pruning, pruned_path, prunings
+from treemeans.prune import Inside, Pruning, prunings
 from treemeans.reference import Reference
 from treemeans.tree import ThresholdTree
 
@@ -98,8 +98,7 @@ def record_refined(
     """
     stock = _take_stock(sapling, ground, reference, costs)
     inside = Inside(stock.tree, stock.sums, centers)
-    found = prunings(inside, reference.n_clusters)
-    path = pruned_path(inside, found, costs.cheapest)
+    found, path = prunings(inside, reference.n_clusters, costs.cheapest)
     sizes = dict(zip(path["n_leaves"].tolist(), found, strict=True))
     return _record(stock, sizes, path, reference, costs)
 

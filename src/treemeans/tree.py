@@ -190,11 +190,12 @@ class ThresholdTree:
 
     def ancestor_in(self, inner: NDArray[np.bool_]) -> NDArray[np.int32]:
         """For each node, the one its rows are in if only the nodes ``inner`` are cut."""
-        ancestor = np.arange(self.n_nodes, dtype=np.int32)
+        ancestor = list(range(self.n_nodes))
+        left, right, cut = self.left.tolist(), self.right.tolist(), inner.tolist()
         for node in parents_first(self.left, self.right):
-            if self.left[node] != _NO_CHILD and not (inner[node] and ancestor[node] == node):
-                ancestor[[self.left[node], self.right[node]]] = ancestor[node]
-        return ancestor
+            if left[node] != _NO_CHILD and not (cut[node] and ancestor[node] == node):
+                ancestor[left[node]] = ancestor[right[node]] = ancestor[node]
+        return np.array(ancestor, dtype=np.int32)
 
     def with_leaves(self, n_leaves: int) -> ThresholdTree:
         """The tree as it was when it had ``n_leaves`` leaves."""
@@ -258,13 +259,11 @@ class ThresholdTree:
 
 def parents_first(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[int]:
     """Nodes in level order."""
-    order = []
-    queue = deque([0])
-    while queue:
-        node = queue.popleft()
-        order.append(node)
-        if left[node] != _NO_CHILD:
-            queue.extend((int(left[node]), int(right[node])))
+    lefts, rights = left.tolist(), right.tolist()
+    order = [0]
+    for node in order:  # which grows as it is read
+        if lefts[node] != _NO_CHILD:
+            order += (lefts[node], rights[node])
     return order
 
 

@@ -9,7 +9,8 @@
 namespace treemeans {
 namespace {
 
-constexpr std::int64_t kMoveSteps = 5;  // a row that is sent to a side takes about as long
+constexpr std::int64_t kLookSteps = 10'000;  // what any look at a node takes besides
+constexpr std::int64_t kMoveSteps = 5;       // a row that is sent to a side takes about as long
 
 // Rows on their way down a subtree, each with the place its price goes to.
 struct Walkers {
@@ -68,7 +69,8 @@ std::int64_t Bonsai::price_of(std::int32_t feature) const {
 std::int64_t Bonsai::scan_steps(std::int64_t n_rows) const {
   const Bins& bins = *ground_.bins;
   const auto entries = static_cast<std::int64_t>(bins.entries.size());
-  return n_rows * (bins.n_dense + entries / std::max<std::int64_t>(bins.n_rows, 1)) + bins.n_bins();
+  return n_rows * (bins.n_dense + entries / std::max<std::int64_t>(bins.n_rows, 1)) +
+         bins.n_bins() + kLookSteps;
 }
 
 std::int64_t Bonsai::cost() const {

@@ -1,5 +1,6 @@
 """How long a search goes on."""
 
+import sys
 import time
 import warnings
 
@@ -78,5 +79,15 @@ class Budget:
         """Stop now: the user asked for it."""
         self._interrupted = True
         warnings.warn(
-            "The search was interrupted; the best tree so far is kept.", UserWarning, stacklevel=5
+            "The search was interrupted; the best tree so far is kept.",
+            UserWarning,
+            stacklevel=_depth_in_package(),
         )
+
+
+def _depth_in_package() -> int:
+    """The stack level, seen from the caller, of the first frame that is not the package's."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "treemeans":
+        level, frame = level + 1, frame.f_back
+    return level

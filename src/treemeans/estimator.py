@@ -64,7 +64,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         Where the expansion starts. Trees with one leaf for each center: ``"imm"`` (Iterative
         Mistake Minimization, the paper's), ``"emn"`` (the same, but cuts that part the centers
         evenly may make more mistakes), ``"exgreedy"`` (each cut leaves the least cost) and
-        ``"random"`` (random cuts, the best of ``n_init`` trees). Trees with ``n_clusters`` leaves:
+        ``"random"`` (random cuts, the best of ``n_init`` trees). Trees with up to ``n_clusters`` leaves:
         ``"kauri"`` (the largest drop in k-means cost first), ``"cart"`` (a decision tree on the
         reference's labels) and ``"kdtree"`` (median cuts). ``"none"``: a single leaf. ``"best"``:
         IMM, ExGreedy, EMN, Kauri and none, of which the cheapest after expansion is kept. Or the
@@ -99,7 +99,9 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     feature_costs : dict or array of shape (n_features,), default=None
         What a cut on a feature costs, as a share of the reference's cost: it is made only where
         it saves more than that, and more than any other net of theirs. Where a search counts
-        mistakes (IMM, EMN), a share of the rows. The cost that refinement lowers includes it.
+        mistakes (IMM, EMN), a share of the rows; a base tree that gives every center a leaf uses
+        a costly feature all the same where no other tells two centers apart. The cost that
+        refinement lowers includes it.
     n_init : int, default=10
         Trees that ``base_tree="random"`` tries.
     n_jobs : int, default=None

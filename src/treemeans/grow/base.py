@@ -68,10 +68,13 @@ class Grown:
         expanded = tree.n_nodes > len(self.base_labels)
         return tree if expanded else replace(tree, label=self.base_labels)
 
-    def kmeans_cost(self, task: Task) -> float:
-        """Cost of the tree's clusters to their means."""
-        tree = self.tree
-        return clusters_of(tree, tree.label, task, tree.surrogate_cost).cost
+    def cost(self, task: Task) -> float:
+        """Cost of the tree's clusters to their means, and the prices of its cuts."""
+        tree, prices = self.tree, task.ground.rules.feature_costs
+        cost = clusters_of(tree, tree.label, task, tree.surrogate_cost).cost
+        if prices is None:
+            return cost
+        return cost + float(prices[tree.feature[~tree.is_leaf]].sum()) * task.costs.cheapest
 
 
 def clusters_of(
@@ -88,7 +91,7 @@ def grow(task: Task, base_tree: str | ThresholdTree, max_leaves: int, progress: 
     """Grow the base tree, then expand it; ``"best"``: the cheapest of several, expanded."""
     if base_tree == "best":
         all_grown = [grow(task, name, max_leaves, progress) for name in BEST_OF]
-        return min(all_grown, key=lambda grown: grown.kmeans_cost(task))
+        return min(all_grown, key=lambda grown: grown.cost(task))
     if isinstance(base_tree, ThresholdTree):
         sapling = task.sapling()
         follow(sapling, base_tree)

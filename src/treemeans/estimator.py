@@ -64,12 +64,12 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         Where the expansion starts. Trees with one leaf for each center: ``"imm"`` (Iterative
         Mistake Minimization, the paper's), ``"emn"`` (the same, but cuts that part the centers
         evenly may make more mistakes), ``"exgreedy"`` (each cut leaves the least cost) and
-        ``"random"`` (random cuts, the best of ``n_init`` trees). Trees with up to ``n_clusters`` leaves:
-        ``"kauri"`` (the largest drop in k-means cost first), ``"cart"`` (a decision tree on the
-        reference's labels) and ``"kdtree"`` (median cuts). ``"none"``: a single leaf. ``"best"``:
-        IMM, ExGreedy, EMN, Kauri and none, of which the cheapest after expansion is kept. Or the
-        cuts of a given tree. Leaves carry the cheapest center, except those of a bare tree with a
-        leaf for each center, which carry their own.
+        ``"random"`` (random cuts, the best of ``n_init`` trees). Trees with up to ``n_clusters``
+        leaves: ``"kauri"`` (the largest drop in k-means cost first), ``"cart"`` (a decision tree
+        on the reference's labels) and ``"kdtree"`` (median cuts). ``"none"``: a single leaf.
+        ``"best"``: IMM, ExGreedy, EMN, Kauri and none, of which the cheapest after expansion is
+        kept. Or the cuts of a given tree. Leaves carry the cheapest center, except those of a
+        bare tree with a leaf for each center, which carry their own.
     reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
         The clustering to explain. None is ``KMeans(n_init=10, max_iter=300)``. A clusterer must
         have ``cluster_centers_``; one that is fitted is used as it is, another is cloned and

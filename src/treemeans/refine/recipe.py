@@ -18,6 +18,8 @@ from treemeans.refine.search import search
 from treemeans.refine.shape import Shape
 from treemeans.tree import ThresholdTree
 
+_LOCAL_ROUNDS = 3
+"""Most tables need no more; the local refinement is to take no longer than the growth, thrice."""
 _ROUNDS = 30
 _TOLERANCE = 1e-3
 """A round that saves less than this share of the cost is the last."""
@@ -50,7 +52,7 @@ def refine(kind: str, task: Task, grown: ThresholdTree, n_leaves: int, budget: B
     if found is not None and found.cost < shape.cost:
         _match_labels(found, task)
         return _planted(found)
-    shape.settle(n_leaves, _TOLERANCE, _ROUNDS)
+    shape.settle(n_leaves, _TOLERANCE, _LOCAL_ROUNDS)
     return _planted(shape)
 
 

@@ -98,13 +98,14 @@ def test_threads_do_not_matter():
     assert found[0].freeze() == found[1].freeze()
 
 
-def test_without_a_cut_there_is_nothing_to_search():
+def test_where_every_row_is_with_its_nearest_center_there_is_nothing_to_search():
     X = np.ones((10, 2))
     start = shape_of(ground_of(X), np.array([[1.0, 1.0], [2.0, 2.0]]), 3)
     budget = rounds(5)
     found = search(start, 3, 1.0, budget, 1.0, np.random.default_rng(0))
+    assert found is start
     assert found.tree.n_leaves == 1
-    assert budget.rounds == 5
+    assert budget.rounds == 0
 
 
 @pytest.mark.parametrize("move", ["_bend", "_transplant", "_regrow"])
@@ -162,7 +163,7 @@ def interrupting(monkeypatch, after):
 
 
 def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
-    start, told = start_of(1), Told()
+    start, told = start_of(1, n=1000), Told()
     interrupting(monkeypatch, 20)
     budget = Budget(1000, None, start.cost, told)
     with pytest.warns(UserWarning, match="interrupted; the best tree so far is kept"):
@@ -274,7 +275,7 @@ def test_the_bar_is_told_the_share_and_the_ratio():
 
 
 def test_a_search_tells_the_bar_the_best_ratio_so_far():
-    told, start = Told(), start_of(2)
+    told, start = Told(), start_of(2, n=1000)
     budget = Budget(30, None, start.cost, told)
     found = search(start, 7, 100.0 * start.cost, budget, 1.0, np.random.default_rng(0))
     ratios = [float(note.removeprefix("ratio ")) for _, note in told.told]

@@ -79,8 +79,8 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     refine : {"none", "local", "search"}, default="none"
         What is done to the grown tree, at the same number of leaves, to lower its k-means cost.
         ``"none"`` is the paper's tree. ``"local"`` chooses every split again with the rest of the
-        tree fixed and moves the centers to the means of the tree's clusters, in turns: up to
-        three of them, until one saves less than 0.1 %. ``"search"`` also tears out parts of the
+        tree fixed and moves the centers to the means of the tree's clusters, twice, or
+        once if that saves less than 0.1 %. ``"search"`` also tears out parts of the
         tree and lets them grow otherwise (simulated annealing, from several base trees): it often
         halves what the tree costs above k-means, in seconds. Large tables are searched on a
         weighted sample, and the result is settled on all rows. No refined tree costs more than

@@ -50,12 +50,12 @@ def search(
     """The best of the trees a search from ``start`` comes by, which is settled.
 
     ``excess``: what the start costs above the reference, the yardstick of a change. The search
-    goes on until a share of the budget is spent, or Ctrl-C.
+    goes on until a share of the budget is spent, every row is with its nearest center, or Ctrl-C.
     """
     walk = _Walk(start, start.cost, start, start.cost)
     begin = budget.share
     try:
-        while not budget.spent and budget.share < until:
+        while walk.best.tree.cost > 0 and not budget.spent and budget.share < until:
             done = (budget.share - begin) / (until - begin)
             temperature = max(excess * _HOT ** (1.0 - done) * _COLD**done, sys.float_info.min)
             _round(walk, n_leaves, temperature, budget, rng)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "binning.hpp"
@@ -58,6 +59,21 @@ inline std::vector<std::vector<Inside>> look_inside(const Points& points, const 
     std::sort(bin.begin(), bin.end(),
               [](const Inside& a, const Inside& b) { return a.value < b.value; });
   return found;
+}
+
+// Sorts suspects (bins that are to be looked into) by slot and bin; where each slot's begin, and
+// the end of all.
+template <class Suspect>
+std::vector<const Suspect*> sort_by_slot(std::vector<Suspect>& suspects) {
+  std::sort(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
+    return std::tie(a.slot, a.bin) < std::tie(b.slot, b.bin);
+  });
+  std::vector<const Suspect*> starts;
+  const Suspect* last = suspects.data() + suspects.size();
+  for (const Suspect* s = suspects.data(); s != last; ++s)
+    if (starts.empty() || starts.back()->slot != s->slot) starts.push_back(s);
+  starts.push_back(last);
+  return starts;
 }
 
 }  // namespace treemeans

@@ -307,14 +307,7 @@ std::optional<Cut> refine(const Score& score, const Points& points, const Node& 
     return std::tie(s.bound, s.feature, s.bin) >
            std::tie(found.best.cost, found.best.feature, found.best.bin);
   });
-  std::sort(found.suspects.begin(), found.suspects.end(), [](const Suspect& a, const Suspect& b) {
-    return std::tie(a.slot, a.bin) < std::tie(b.slot, b.bin);
-  });
-  std::vector<const Suspect*> starts;  // of each slot's suspects
-  const Suspect* last = found.suspects.data() + found.suspects.size();
-  for (const Suspect* s = found.suspects.data(); s != last; ++s)
-    if (starts.empty() || starts.back()->slot != s->slot) starts.push_back(s);
-  starts.push_back(last);
+  const std::vector<const Suspect*> starts = sort_by_slot(found.suspects);
   const auto n_slots = static_cast<std::int64_t>(starts.size()) - 1;
 #pragma omp parallel num_threads(n_slots < 2 ? 1 : n_threads)
   {

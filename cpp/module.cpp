@@ -192,14 +192,32 @@ std::optional<Out<std::int32_t>> apply_tree(const Points& points, In<std::int32_
   return leaves;
 }
 
+// n_nodes x 4: below, above, lowest, highest; and for each node whether all are integers.
+std::pair<Out<double>, Out<bool>> margins_of(const Points& points, In<std::int32_t, 1> feature,
+                                             In<double, 1> threshold, In<std::int32_t, 1> left,
+                                             In<std::int32_t, 1> right, int n_threads) {
+  const std::size_t n_nodes = feature.shape(0);
+  auto values = new_array<double>({n_nodes, 4});
+  auto whole = new_array<bool>({n_nodes});
+  const TreeView tree{feature.data(), threshold.data(), left.data(),
+                      right.data(),   nullptr,          static_cast<std::int32_t>(n_nodes)};
+  nb::gil_scoped_release release;
+  double* out = values.data();
+  for (const Margin& margin : points.margins(tree, n_threads)) {
+    for (double value : {margin.below, margin.above, margin.lowest, margin.highest}) *out++ = value;
+    whole.data()[(out - values.data()) / 4 - 1] = !margin.broken;
+  }
+  return {values, whole};
+}
+
 Out<double> group_sums(const Points& points, In<std::int32_t, 1> groups, std::int64_t n_groups,
                        std::optional<In<double, 1>> weights, std::optional<In<double, 1>> shift,
-                       int n_threads) {
+                       std::optional<InOut<double, 1>> squares, int n_threads) {
   auto sums = new_array<double>(
       {static_cast<std::size_t>(n_groups), static_cast<std::size_t>(points.n_features)}, true);
   nb::gil_scoped_release release;
   points.add_rows({groups.data(), or_null<double>(weights), or_null<double>(shift)}, sums.data(),
-                  n_threads);
+                  squares ? squares->data() : nullptr, n_threads);
   return sums;
 }
 
@@ -408,7 +426,9 @@ void bind_points(nb::module_& m) {
   m.def("partition", &partition_rows, "points"_a, "rows"_a, "feature"_a, "threshold"_a,
         "n_threads"_a);
   m.def("group_sums", &group_sums, "points"_a, "groups"_a, "n_groups"_a, "weights"_a.none(),
-        "shift"_a.none(), "n_threads"_a);
+        "shift"_a.none(), "squares"_a.none(), "n_threads"_a);
+  m.def("margins", &margins_of, "points"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
+        "n_threads"_a);
 }
 
 void bind_bins(nb::module_& m) {

@@ -54,6 +54,57 @@ TM_CLONES void add_run(const T* TM_RESTRICT in, const double* TM_RESTRICT shift,
   for (std::int64_t j = 0; j < n; ++j) out[j] += weight * (static_cast<double>(in[j]) - shift[j]);
 }
 
+template <class T>
+TM_CLONES void add_squares(const T* TM_RESTRICT in, const double* TM_RESTRICT shift, std::int64_t n,
+                           double weight, double* TM_RESTRICT out) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < n; ++j) {
+    const double away = static_cast<double>(in[j]) - shift[j];
+    out[j] += weight * away * away;
+  }
+}
+
+void take_in(double x, bool left, Margin& margin) {
+  double& nearest = left ? margin.below : margin.above;
+  nearest = left ? std::max(nearest, x) : std::min(nearest, x);
+  margin.lowest = std::min(margin.lowest, x);
+  margin.highest = std::max(margin.highest, x);
+  margin.broken = margin.broken || x != std::floor(x);
+}
+
+void join(const Margin& other, Margin& margin) {
+  margin.below = std::max(margin.below, other.below);
+  margin.above = std::min(margin.above, other.above);
+  margin.lowest = std::min(margin.lowest, other.lowest);
+  margin.highest = std::max(margin.highest, other.highest);
+  margin.broken = margin.broken || other.broken;
+}
+
+// Each thread looks at its rows; the extremes of all are those of the table, in any order.
+template <class Look>
+std::vector<Margin> look_and_join(const TreeView& tree, int threads, Look look) {
+  std::vector<Margin> found(tree.n_nodes);
+#pragma omp parallel num_threads(threads)
+  {
+    std::vector<Margin> mine(tree.n_nodes);
+    look(mine);
+#pragma omp critical
+    for (std::int32_t i = 0; i < tree.n_nodes; ++i) join(mine[i], found[i]);
+  }
+  return found;
+}
+
+// A row walks down: value(feature) of it.
+template <class Value>
+TM_INLINE void walk(const TreeView& tree, Value value, std::vector<Margin>& margins) {
+  for (std::int32_t node = 0; tree.feature[node] >= 0;) {
+    const double x = value(tree.feature[node]);
+    const bool left = x <= tree.threshold[node];
+    take_in(x, left, margins[node]);
+    node = left ? tree.left[node] : tree.right[node];
+  }
+}
+
 // Rows [r0, r1) in blocks of about this many bytes: read once, then used while in cache.
 constexpr std::int64_t kBlockBytes = 1 << 19;
 
@@ -133,9 +184,22 @@ bool StridedPoints<T>::apply(const TreeView& tree, std::int32_t* out, int n_thre
   return all_finite;
 }
 
+template <class T>
+std::vector<Margin> StridedPoints<T>::margins(const TreeView& tree, int n_threads) const {
+  return look_and_join(tree, threads_for(8 * n_rows, n_threads), [&](std::vector<Margin>& mine) {
+#pragma omp for schedule(static)
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+      const T* row = data_ + r * row_stride_;
+      walk(
+          tree, [&](std::int64_t f) { return static_cast<double>(row[f * column_stride_]); }, mine);
+    }
+  });
+}
+
 // Threads share out columns, so every sum runs over the rows in their order.
 template <class T>
-void StridedPoints<T>::add_rows(const Grouping& grouping, double* out, int n_threads) const {
+void StridedPoints<T>::add_rows(const Grouping& grouping, double* out, double* squares,
+                                int n_threads) const {
   const int threads = threads_for(n_rows * n_features, n_threads);
   const std::int64_t n_parts =
       std::max<std::int64_t>(threads, (n_features + kColumnBlock - 1) / kColumnBlock);
@@ -159,8 +223,10 @@ void StridedPoints<T>::add_rows(const Grouping& grouping, double* out, int n_thr
         for (std::int64_t r = r0; r < r1; ++r) {
           const T* row =
               column_stride_ == 1 ? data_ + r * row_stride_ + f0 : block.data() + (r - r0) * width;
-          add_run(row, shift + f0, f1 - f0, grouping.weights ? grouping.weights[r] : 1.0,
+          const double weight = grouping.weights ? grouping.weights[r] : 1.0;
+          add_run(row, shift + f0, f1 - f0, weight,
                   out + grouping.groups[r] * std::int64_t{n_features} + f0);
+          if (squares) add_squares(row, shift + f0, f1 - f0, weight, squares + f0);
         }
       }
     }
@@ -261,12 +327,30 @@ bool SparsePoints::apply(const TreeView& tree, std::int32_t* out, int n_threads)
   return finite;
 }
 
-void SparsePoints::add_rows(const Grouping& grouping, double* out, int /*n_threads*/) const {
+std::vector<Margin> SparsePoints::margins(const TreeView& tree, int n_threads) const {
+  const int threads = threads_for(by_row.indptr[n_rows], n_threads);
+  return look_and_join(tree, threads, [&](std::vector<Margin>& mine) {
+    std::vector<double> row(n_features, 0.0);
+#pragma omp for schedule(static)
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+      const std::int64_t first = by_row.indptr[r], last = by_row.indptr[r + 1];
+      for (std::int64_t e = first; e < last; ++e) row[by_row.indices[e]] = by_row.data[e];
+      walk(tree, [&](std::int32_t f) { return row[f]; }, mine);
+      for (std::int64_t e = first; e < last; ++e) row[by_row.indices[e]] = 0.0;
+    }
+  });
+}
+
+void SparsePoints::add_rows(const Grouping& grouping, double* out, double* squares,
+                            int /*n_threads*/) const {
   for (std::int64_t r = 0; r < n_rows; ++r) {
     const double weight = grouping.weights ? grouping.weights[r] : 1.0;
     double* sums = out + grouping.groups[r] * std::int64_t{n_features};
-    for (std::int64_t e = by_row.indptr[r]; e < by_row.indptr[r + 1]; ++e)
-      sums[by_row.indices[e]] += weight * by_row.data[e];
+    for (std::int64_t e = by_row.indptr[r]; e < by_row.indptr[r + 1]; ++e) {
+      const double x = by_row.data[e];
+      sums[by_row.indices[e]] += weight * x;
+      if (squares) squares[by_row.indices[e]] += weight * x * x;
+    }
   }
 }
 

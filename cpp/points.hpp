@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 #include "assign.hpp"
 
@@ -18,6 +20,16 @@ struct Grouping {
   const double* shift;
 };
 
+// The values that come to a cut: the largest that goes left and the smallest that goes right, the
+// extremes of all, and whether one of them is no integer.
+struct Margin {
+  double below = -std::numeric_limits<double>::infinity();
+  double above = std::numeric_limits<double>::infinity();
+  double lowest = std::numeric_limits<double>::infinity();
+  double highest = -std::numeric_limits<double>::infinity();
+  bool broken = false;
+};
+
 class Points {
  public:
   Points(std::int64_t n_rows, std::int32_t n_features) : n_rows(n_rows), n_features(n_features) {}
@@ -30,8 +42,12 @@ class Points {
               int n_threads) const;
   // out[i] = outcome of row i. Looks for a NaN or an infinity on the way; false if there is one.
   virtual bool apply(const TreeView& tree, std::int32_t* out, int n_threads) const = 0;
+  // What comes to each cut of a tree.
+  virtual std::vector<Margin> margins(const TreeView& tree, int n_threads) const = 0;
   // out[groups[i]] += weights[i] * (row i - shift), over all rows; out is n_groups x n_features.
-  virtual void add_rows(const Grouping& grouping, double* out, int n_threads) const = 0;
+  // squares (null: not wanted), n_features: the same of the squares, over all groups.
+  virtual void add_rows(const Grouping& grouping, double* out, double* squares,
+                        int n_threads) const = 0;
   virtual bool all_finite(int n_threads) const = 0;
 
   const std::int64_t n_rows;
@@ -64,7 +80,9 @@ class StridedPoints final : public DensePoints {
   using Points::column;
   void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const override;
   bool apply(const TreeView& tree, std::int32_t* out, int n_threads) const override;
-  void add_rows(const Grouping& grouping, double* out, int n_threads) const override;
+  std::vector<Margin> margins(const TreeView& tree, int n_threads) const override;
+  void add_rows(const Grouping& grouping, double* out, double* squares,
+                int n_threads) const override;
   bool all_finite(int n_threads) const override;
   void tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, std::int32_t f1,
             double* out) const override;
@@ -94,7 +112,9 @@ class SparsePoints final : public Points {
   using Points::column;
   void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out) const override;
   bool apply(const TreeView& tree, std::int32_t* out, int n_threads) const override;
-  void add_rows(const Grouping& grouping, double* out, int n_threads) const override;
+  std::vector<Margin> margins(const TreeView& tree, int n_threads) const override;
+  void add_rows(const Grouping& grouping, double* out, double* squares,
+                int n_threads) const override;
   bool all_finite(int n_threads) const override;
 
   const Compressed by_row, by_column;

@@ -15,6 +15,9 @@ PACKAGE = Path(treemeans.__file__).parent
 ALLOWED = {
     "tables": {"_core"},
     "tree": {"_core", "tables"},
+    "columns": {"_core", "tree"},
+    "explain": {"columns", "tree"},
+    "export": {"columns", "explain", "extras", "tree"},
     "costs": {"_core"},
     "limits": {"costs"},
     "ground": {"_core", "tables", "costs", "limits"},

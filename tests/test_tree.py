@@ -30,6 +30,7 @@ PARTS = {
         [1.5, 1.0, 0.5],
     ],
     "growth": [2, 3, 0, 0, 0],
+    "gap": [[2.0, 3.0], [-1.5, 0.25], [NAN, NAN], [NAN, NAN], [NAN, NAN]],
 }
 ARRAYS = tuple(name for name in PARTS if name != "n_features")
 

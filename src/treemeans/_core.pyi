@@ -40,8 +40,17 @@ def group_sums(
     n_groups: int,
     weights: NDArray[np.float64] | None,
     shift: NDArray[np.float64] | None,
+    squares: NDArray[np.float64] | None,
     n_threads: int,
 ) -> NDArray[np.float64]: ...
+def margins(
+    points: Points,
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    n_threads: int,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]: ...
 
 class Bins:
     @property

@@ -37,6 +37,8 @@ def check_parameters(model: Any) -> None:
         check_max_leaves(model.max_leaf_nodes, model.n_clusters, None)
     if not isinstance(model.refine, str) or model.refine not in REFINEMENTS:
         raise ValueError(f"refine must be one of {_quoted(REFINEMENTS)}; got {model.refine!r}.")
+    if not isinstance(model.round_thresholds, bool | np.bool_):
+        raise ValueError(f"round_thresholds must be True or False; got {model.round_thresholds!r}.")
     _check_effort(model.max_iter, model.max_time)
     _check_min_samples_leaf(model.min_samples_leaf)
 

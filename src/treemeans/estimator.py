@@ -8,17 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treemeans import _core
 from treemeans.checks import (
     check_allowed_features,
     check_base_tree,
@@ -30,20 +20,23 @@ from treemeans.checks import (
     tree_seed,
     warn_if_empty,
 )
+from treemeans.columns import rounded
+from treemeans.columns.dates import date_columns
+from treemeans.columns.detect import arrivals, detect
 from treemeans.ground import Ground
 from treemeans.grow.base import Task, grow
 from treemeans.limits import Rules
+from treemeans.model import TreeModel
 from treemeans.progress import Progress
 from treemeans.record import FitRecord, record_grown, record_refined
 from treemeans.reference import Reference, fit_reference
 from treemeans.refine import Budget, refine
 from treemeans.tables import Table, as_points
-from treemeans.tables.dense import NUMBER_TYPES
 from treemeans.threads import n_threads
 from treemeans.tree import ThresholdTree
 
 
-class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class ExKMC(TreeModel):
     """Explainable k-means clustering with a threshold tree.
 
     A reference clustering gives ``n_clusters`` centers. A base tree with a leaf for each of them
@@ -103,6 +96,9 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         mistakes (IMM, EMN), a share of the rows; a base tree that gives every center a leaf uses
         a costly feature all the same where no other tells two centers apart. The cost that
         refinement lowers includes it.
+    round_thresholds : bool, default=False
+        Take the shortest decimal in the gap around each threshold (500, not 502.13), and the first
+        of a year, a month or a day for dates. No training row changes side.
     n_init : int, default=10
         Trees that ``base_tree="random"`` tries.
     n_jobs : int, default=None
@@ -135,6 +131,8 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     reference_inertia_ : float
         Cost of the reference clustering.
     tree_ : ThresholdTree
+    columns_ : tuple of Column
+        How each column of X reads in rules, plots and exports; ``with_columns`` says more of them.
     n_leaves_ : int
     path_ : structured array
         One row for every number of leaves from the base tree's to the tree's: ``n_leaves``,
@@ -185,6 +183,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         max_depth: int | None = None,
         allowed_features: Any = None,
         feature_costs: Any = None,
+        round_thresholds: bool = False,
         n_init: int = 10,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -201,6 +200,7 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         self.max_depth = max_depth
         self.allowed_features = allowed_features
         self.feature_costs = feature_costs
+        self.round_thresholds = round_thresholds
         self.n_init = n_init
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -239,7 +239,8 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         task = self._task(X, raw, table, weights, reference)
         if reference.given:
             warn_if_empty(task.costs.nearest, reference.n_clusters)
-        self._record = self._grow(task, reference, base_tree, max_leaves)
+        record = self._grow(task, reference, base_tree, max_leaves)
+        self._record = self._readable(record, task.ground, date_columns(raw))
         self._settle(self._record.tree.n_leaves)
 
     def _task(
@@ -286,113 +287,16 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         self.n_iter_ += budget.rounds
         return record_refined(refined.sapling, task.ground, refined.centers, reference, task.costs)
 
-    def with_leaves(self, n_leaves: int) -> Self:
-        """The model with ``n_leaves`` leaves from the same fit.
-
-        Without refinement it is as if fitted with that number; of a refined tree it is the
-        cheapest tree inside.
-
-        Parameters
-        ----------
-        n_leaves : int
-            From the base tree's number of leaves to the largest that was fitted.
-
-        Returns
-        -------
-        ExKMC
-            A new model; this one is unchanged.
-        """
-        check_is_fitted(self)
-        sizes = self._record.path["n_leaves"]
-        if n_leaves not in sizes:
-            raise ValueError(
-                f"This fit has trees of {sizes[0]} to {sizes[-1]} leaves, not of {n_leaves}."
-            )
-        model = copy.copy(self)
-        model.max_leaf_nodes = int(n_leaves)
-        return model._settle(int(n_leaves))
-
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """Cluster of each row of X."""
-        check_is_fitted(self)
-        return self._outcome(X, self.tree_.label)
-
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Leaf of each row of X, as a node number of ``tree_``."""
-        check_is_fitted(self)
-        return self._outcome(X, np.arange(self.tree_.n_nodes, dtype=np.int32))
-
-    def decision_path(self, X: Any) -> sparse.csr_matrix:
-        """Indicator matrix (rows x nodes of ``tree_``) of the nodes each row of X passes."""
-        check_is_fitted(self)
-        return self.tree_.paths_to(self.apply(X))
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Distance of each row of X to the mean of each of the tree's clusters."""
-        base, _, beyond = self._distances(X)
-        return np.sqrt(base[:, None] + beyond)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the k-means cost of X: squared distances to the mean of the cluster predicted."""
-        base, _, beyond = self._distances(X)
-        cost = base + beyond[np.arange(len(base)), self.predict(X)]
-        weights = check_weights(X, sample_weight)
-        return -float(cost.sum() if weights is None else cost @ weights)
-
-    def _outcome(self, X: Any, of_node: NDArray[np.int32]) -> NDArray[np.int32]:
-        """``of_node`` at the leaf of each row."""
-        X = self._validate(X, reset=False)
-        found = self.tree_.outcome(as_points(X), of_node, n_threads(self.n_jobs))
-        if found is None:
-            refuse_not_finite(X)
-        return found
-
-    def _distances(
-        self, X: Any
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
-        """Squared distance to the nearest cluster mean, which it is, and what the others add."""
-        check_is_fitted(self)
-        threads = n_threads(self.n_jobs)
-        raw, X = X, self._validate(X, reset=False)
-        points = as_points(X)
-        if not points.all_finite(threads):
-            refuse_not_finite(X)
-        if self._record.reference.pipeline is not None:
-            points = as_points(self._record.reference.space(X, raw))
-        return _core.price(points, self.cluster_centers_, threads)
-
-    def _settle(self, n_leaves: int) -> Self:
-        """Set the fitted attributes to those of the fit's tree with ``n_leaves`` leaves."""
-        record = self._record
-        now = record.at(n_leaves)
-        tree = now.tree
-        row = int(np.searchsorted(record.path["n_leaves"], n_leaves))
-        self.tree_ = tree
-        self.n_leaves_ = tree.n_leaves
-        self.path_ = record.path[: row + 1]
-        self.inertia_ = float(record.path["kmeans_cost"][row])
-        self.surrogate_inertia_ = float(record.path["surrogate_cost"][row])
-        self.reference_centers_ = record.reference.centers
-        self.reference_labels_ = record.reference_labels
-        self.reference_inertia_ = record.reference_cost
-        self.labels_ = now.labels
-        self.cluster_centers_ = now.means
-        self.cluster_profiles_ = now.profiles
-        saved = tree.cost_saved()
-        self.feature_importances_ = saved / saved.sum() if saved.any() else saved
-        self._n_features_out = tree.n_clusters
-        return self
-
-    def _validate(self, X: Any, *, reset: bool) -> Any:
-        """X as an array or sparse matrix of a type the kernels read; not yet checked for NaN."""
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            dtype=list(NUMBER_TYPES),
-            ensure_all_finite=False,
-        )
+    def _readable(self, record: FitRecord, ground: Ground, dates: list[str]) -> FitRecord:
+        """The record with its columns told apart and, if asked for, short thresholds."""
+        tree = record.tree
+        seen = arrivals(tree, ground.table.points, ground.n_threads)
+        names = getattr(self, "feature_names_in_", None)
+        columns = detect(ground.X, names, dates, tree, seen)
+        tree = replace(tree, gap=seen.gap)
+        if self.round_thresholds:
+            tree = rounded(tree, columns)
+        return replace(record, tree=tree, columns=columns)
 
     def _table(self, X: Any, threads: int) -> Table:
         names = getattr(self, "feature_names_in_", None)
@@ -401,8 +305,3 @@ class ExKMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         if table is None:
             refuse_not_finite(X)
         return table
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

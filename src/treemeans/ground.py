@@ -56,7 +56,7 @@ class Ground:
     ) -> Clusters:
         """The clusters that ``labels`` make; ``surrogate_cost`` is their cost to ``centers``."""
         k, shift = len(centers), self.shift(centers)
-        sums = _core.group_sums(self.space, labels, k, self.weights, shift, self.n_threads)
+        sums = _core.group_sums(self.space, labels, k, self.weights, shift, None, self.n_threads)
         weight = np.bincount(labels, self.weights, minlength=k).astype(np.float64)
         occupied = weight > 0
         means = centers.copy()

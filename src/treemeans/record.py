@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
+from treemeans.columns import Columns, plain_columns
 from treemeans.costs import CostTable
+from treemeans.explain.facts import Facts
 from treemeans.ground import Ground
 from treemeans.grow import Sapling
 from treemeans.path import LeafSums, cluster_means, path_of
@@ -19,18 +21,32 @@ from treemeans.tree import ThresholdTree
 class FitRecord:
     """The full tree, where the training rows ended, and what they sum to there.
 
-    ``sizes``: the tree of each row of the path.
+    Attributes
+    ----------
+    tree : the full tree
+    sizes : the tree of each row of the path
+    path : what every size costs
+    reference : the clustering that is explained
+    reference_cost : its cost
+    centers : those the costs in the tree are measured to: the reference's, or refined ones
+    sums : of the rows in the leaves, in the reference's space
+    profile_sums : the same in the columns of X
+    spread : standard deviation of each column of X
+    columns : how to read them
+    rows : where each training row is; None in a model that was loaded
     """
 
     tree: ThresholdTree
     sizes: dict[int, Pruning]
     path: NDArray[np.void]
     reference: Reference
-    reference_labels: NDArray[np.int32]
     reference_cost: float
-    leaf_of_row: NDArray[np.int32]
+    centers: NDArray[np.float64]
     sums: LeafSums
     profile_sums: LeafSums
+    spread: NDArray[np.float64]
+    columns: Columns
+    rows: "RowRecord | None"
 
     def at(self, n_leaves: int) -> "Snapshot":
         """The tree of ``n_leaves`` leaves, and its clusters."""
@@ -41,7 +57,43 @@ class FitRecord:
         means = cluster_means(of_leaf, full, self.sums, self.reference.centers)
         unknown = np.full((full.n_clusters, full.n_features), np.nan)
         profiles = cluster_means(of_leaf, full, self.profile_sums, unknown)
-        return Snapshot(kept, label[self.leaf_of_row], means, profiles)
+        labels = None if self.rows is None else label[self.rows.leaf]
+        return Snapshot(kept, labels, means, profiles, self._facts(kept, size, means, profiles))
+
+    def _facts(
+        self,
+        tree: ThresholdTree,
+        size: Pruning,
+        means: NDArray[np.float64],
+        profiles: NDArray[np.float64],
+    ) -> Facts:
+        full = self.tree
+        ancestor = full.ancestor_in(size.inner)
+        kept = np.unique(ancestor)  # in the order of the smaller tree's nodes
+        hits = np.zeros((tree.n_nodes, tree.n_clusters))
+        np.add.at(hits, np.searchsorted(kept, ancestor[full.leaves]), self.sums.hits)
+        leaves = tree.leaves
+        label, weight = tree.label[leaves], tree.weight[leaves]
+        surrogate = np.bincount(label, tree.costs[leaves, label], minlength=tree.n_clusters)
+        away = ((means - self.centers) ** 2).sum(axis=1)
+        saved = away * np.bincount(label, weight, minlength=tree.n_clusters)
+        return Facts(
+            tree=tree,
+            columns=self.columns,
+            hits=hits[leaves],
+            costs=np.maximum(surrogate - saved, 0.0),
+            reference_cost=self.reference_cost,
+            profiles=profiles,
+            spread=self.spread,
+        )
+
+
+@dataclass(frozen=True)
+class RowRecord:
+    """Of each training row, its leaf in the full tree and its reference label."""
+
+    leaf: NDArray[np.int32]
+    reference_label: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -49,9 +101,10 @@ class Snapshot:
     """One size of the tree: labels of the training rows, cluster means in both spaces."""
 
     tree: ThresholdTree
-    labels: NDArray[np.int32]
+    labels: NDArray[np.int32] | None
     means: NDArray[np.float64]
     profiles: NDArray[np.float64]
+    facts: Facts
 
 
 @dataclass(frozen=True)
@@ -62,6 +115,7 @@ class _Stock:
     leaf_of_row: NDArray[np.int32]
     sums: LeafSums
     profile_sums: LeafSums
+    spread: NDArray[np.float64]
 
 
 def record_grown(
@@ -82,7 +136,7 @@ def record_grown(
     labels = np.append(base_labels, tree.label[len(base_labels) :])
     sizes[smallest] = Pruning(tree.cut_by(smallest), labels)
     path = path_of(tree, base_labels, stock.sums, reference.centers, costs.cheapest)
-    return _record(stock, sizes, path, reference, costs)
+    return _record(stock, sizes, path, reference.centers, reference, costs)
 
 
 def record_refined(
@@ -100,13 +154,14 @@ def record_refined(
     inside = Inside(stock.tree, stock.sums, centers)
     found, path = prunings(inside, reference.n_clusters, costs.cheapest)
     sizes = dict(zip(path["n_leaves"].tolist(), found, strict=True))
-    return _record(stock, sizes, path, reference, costs)
+    return _record(stock, sizes, path, centers, reference, costs)
 
 
 def _record(
     stock: _Stock,
     sizes: dict[int, Pruning],
     path: NDArray[np.void],
+    centers: NDArray[np.float64],
     reference: Reference,
     costs: CostTable,
 ) -> FitRecord:
@@ -115,11 +170,13 @@ def _record(
         sizes=sizes,
         path=path,
         reference=reference,
-        reference_labels=costs.nearest,
         reference_cost=costs.cheapest,
-        leaf_of_row=stock.leaf_of_row,
+        centers=centers,
         sums=stock.sums,
         profile_sums=stock.profile_sums,
+        spread=stock.spread,
+        columns=plain_columns(stock.tree.n_features),
+        rows=RowRecord(stock.leaf_of_row, costs.nearest),
     )
 
 
@@ -136,13 +193,29 @@ def _take_stock(sapling: Sapling, ground: Ground, reference: Reference, costs: C
     groups = place[leaf_of_row]
     hits = _hits(tree, groups, costs.nearest, weights)
 
-    def sums(points: _core.Points, shift: NDArray[np.float64] | None) -> LeafSums:
-        found = _core.group_sums(points, groups, tree.n_leaves, weights, shift, n_threads)
+    def sums(
+        points: _core.Points,
+        shift: NDArray[np.float64] | None,
+        squares: NDArray[np.float64] | None = None,
+    ) -> LeafSums:
+        found = _core.group_sums(points, groups, tree.n_leaves, weights, shift, squares, n_threads)
         return LeafSums(found, hits, np.zeros(found.shape[1]) if shift is None else shift)
 
-    here = sums(ground.space, ground.shift(reference.centers))
-    own_space = reference.pipeline is None
-    return _Stock(tree, leaf_of_row, here, here if own_space else sums(table.points, None))
+    squares = np.zeros(table.n_features)
+    if reference.pipeline is None:
+        here = profile = sums(ground.space, ground.shift(reference.centers), squares)
+    else:
+        here = sums(ground.space, ground.shift(reference.centers))
+        some_row = np.asarray(ground.X[0], dtype=np.float64) if table.dense else None
+        profile = sums(table.points, some_row, squares)
+    return _Stock(tree, leaf_of_row, here, profile, _spread(profile, squares))
+
+
+def _spread(sums: LeafSums, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation of each column; ``squares`` of the values less the shift of the sums."""
+    total = sums.hits.sum()
+    mean = sums.sums.sum(axis=0) / total
+    return np.asarray(np.sqrt(np.maximum(squares / total - mean * mean, 0.0)))
 
 
 def _hits(

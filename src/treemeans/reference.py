@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, has_fit_param
 
 from treemeans import _core
 from treemeans.checks import check_enough_rows
+from treemeans.columns.dates import dates_as_days
 from treemeans.costs import CostTable
 from treemeans.distinct import distinct_rows
 from treemeans.tables import Table
@@ -29,7 +30,8 @@ class Reference:
     ----------
     centers : (n_clusters, dimension of the space)
     pipeline : what takes the columns of X to that space; None where X is the space itself
-    given : whether it came ready, fitted on who knows what
+    given : whether it came ready, fitted on who knows what; it is shown X as the user gave it,
+        while one fitted here is shown dates as days
     """
 
     centers: NDArray[np.float64]
@@ -45,7 +47,7 @@ class Reference:
         """X in the space of the centers. ``raw``: X as the user gave it, names and all."""
         if self.pipeline is not None:
             X = check_array(
-                self.pipeline.transform(raw),
+                self.pipeline.transform(raw if self.given else dates_as_days(raw)),
                 accept_sparse=("csr", "csc"),
                 dtype=[np.float64, np.float32],
                 input_name="What the reference pipeline makes of X",
@@ -62,7 +64,9 @@ class Reference:
         """
         if self.pipeline is None:
             return self.centers
-        sums = _core.group_sums(table.points, costs.nearest, self.n_clusters, weights, None, 1)
+        sums = _core.group_sums(
+            table.points, costs.nearest, self.n_clusters, weights, None, None, 1
+        )
         weight = np.bincount(costs.nearest, weights, minlength=self.n_clusters)[:, None]
         return np.divide(sums, weight, out=np.full_like(sums, np.nan), where=weight > 0)
 
@@ -88,7 +92,7 @@ def fit_reference(
         _check_clusterer(_last_step(reference))
         given = _is_fitted(reference)
         if not given:
-            reference = _fitted_clone(reference, raw, sample_weight, random_state)
+            reference = _fitted_clone(reference, dates_as_days(raw), sample_weight, random_state)
         centers = _centers_of(_last_step(reference))
         if isinstance(reference, Pipeline) and len(reference) > 1:
             pipeline = reference[:-1]

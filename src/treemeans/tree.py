@@ -43,6 +43,10 @@ class ThresholdTree:
     growth : array of int, shape (n_nodes,), optional
         How many leaves the tree had once this node was cut; 0 at a leaf. By default the tree is
         taken to have grown level by level.
+    gap : array of float, shape (n_nodes, 2), optional
+        The largest value that goes left and the smallest that goes right, among the training rows
+        that reach the node: the threshold could be anywhere from the one to below the other. By
+        default the threshold itself, twice; NaN at a leaf.
 
     Examples
     --------
@@ -61,6 +65,7 @@ class ThresholdTree:
     weight: NDArray[np.float64] = field(default=None)  # type: ignore[arg-type]
     costs: NDArray[np.float64] = field(default=None)  # type: ignore[arg-type]
     growth: NDArray[np.int32] = field(default=None)  # type: ignore[arg-type]
+    gap: NDArray[np.float64] = field(default=None)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         if not isinstance(self.n_features, numbers.Integral) or self.n_features < 1:
@@ -86,6 +91,9 @@ class ThresholdTree:
         growth = _level_order(self) if self.growth is None else _integers("growth", self.growth)
         self._set("growth", growth)
         _check_growth(self)
+        gap = np.stack([self.threshold] * 2, axis=1) if self.gap is None else self.gap
+        self._set("gap", np.array(gap, dtype=np.float64))
+        _check_gap(self)
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, np.ndarray):
@@ -225,6 +233,7 @@ class ThresholdTree:
             weight=self.weight[kept],
             costs=self.costs[kept],
             growth=growth,
+            gap=np.where(cut[:, None], self.gap[kept], np.nan),
         )
 
     def cost_saved(self) -> NDArray[np.float64]:
@@ -347,3 +356,13 @@ def _check_growth(tree: ThresholdTree) -> None:
         in_order = in_order and not np.any((later > 0) & (later < tree.growth[inner]))
     if not in_order:
         raise ValueError("growth of a tree must number its cuts 2, 3, ..., parents first.")
+
+
+def _check_gap(tree: ThresholdTree) -> None:
+    if tree.gap.shape != (tree.n_nodes, 2):
+        raise ValueError("gap of a tree needs two entries for each node.")
+    inner = ~tree.is_leaf
+    below, above = tree.gap[inner].T
+    if not np.all((below <= tree.threshold[inner]) & (tree.threshold[inner] <= above)):
+        raise ValueError("gap of a tree must have the threshold of each node between its ends.")
+    tree.gap[~inner] = np.nan

@@ -59,7 +59,7 @@ def _draw(
     n = ground.table.n_rows
     weights = np.ones(n) if ground.weights is None else ground.weights
     everything = np.zeros(n, dtype=np.int32)
-    sums = _core.group_sums(ground.space, everything, 1, weights, None, ground.n_threads)
+    sums = _core.group_sums(ground.space, everything, 1, weights, None, None, ground.n_threads)
     distance, _, _ = _core.price(ground.space, sums / weights.sum(), ground.n_threads)
     spread = weights * distance
     share = weights / weights.sum()

@@ -1,0 +1,1 @@
+"""Trees in words: rules, reasons, and what would have to change."""

@@ -1,0 +1,17 @@
+"""What a fitted model says about its clusters and about single rows."""
+
+from __future__ import annotations
+
+from sklearn.utils.validation import check_is_fitted
+
+from treemeans.explain.facts import Facts
+
+
+class ExplainMixin:
+    """Explanations; a model that has them keeps its ``Facts``."""
+
+    _facts: Facts
+
+    def _known(self) -> Facts:
+        check_is_fitted(self)
+        return self._facts

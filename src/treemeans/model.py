@@ -1,0 +1,214 @@
+"""TreeModel: a clustering that a tree makes, once the tree is there."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from treemeans import _core
+from treemeans.checks import check_weights, refuse_not_finite
+from treemeans.columns import described
+from treemeans.columns.dates import dates_as_days
+from treemeans.explain.mixin import ExplainMixin
+from treemeans.export.mixin import ExportMixin
+from treemeans.record import FitRecord
+from treemeans.tables import as_points
+from treemeans.tables.dense import NUMBER_TYPES
+from treemeans.threads import n_threads
+
+
+class TreeModel(
+    ExplainMixin,
+    ExportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    """What every clustering by a tree can do, however the tree was made.
+
+    A subclass fits: it leaves a ``FitRecord`` in ``_record`` and calls ``_settle``. It has a
+    parameter ``n_jobs``.
+    """
+
+    n_jobs: int | None
+    _record: FitRecord
+
+    def with_leaves(self, n_leaves: int) -> Self:
+        """The model with ``n_leaves`` leaves from the same fit.
+
+        Without refinement it is as if fitted with that number; of a refined tree it is the
+        cheapest tree inside.
+
+        Parameters
+        ----------
+        n_leaves : int
+            From the base tree's number of leaves to the largest that was fitted.
+
+        Returns
+        -------
+        ExKMC
+            A new model; this one is unchanged.
+        """
+        check_is_fitted(self)
+        sizes = self._record.path["n_leaves"]
+        if n_leaves not in sizes:
+            raise ValueError(
+                f"This fit has trees of {sizes[0]} to {sizes[-1]} leaves, not of {n_leaves}."
+            )
+        model = copy.copy(self)
+        model.max_leaf_nodes = int(n_leaves)
+        return model._settle(int(n_leaves))
+
+    def with_columns(
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        units: Mapping[Any, str] | None = None,
+        dates: Mapping[Any, str] | None = None,
+        categories: Iterable[str] | Mapping[str, Mapping[Any, Any]] | None = None,
+    ) -> Self:
+        """The same model, with more said about its columns, for rules, plots and exports.
+
+        What the data tells is known already: names, whole numbers, dates (of a data frame), and
+        one-hot columns that are named like ``color_red`` with a single 1 in every row.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            A name for each column.
+        units : dict of column to str, optional
+            What to write after a number. Columns are given by name or number.
+        dates : dict of column to {"D", "h", "m", "s", "ms", "us", "ns"}, optional
+            Columns of numbers that count days, hours, ... since 1970.
+        categories : list of str, or dict of str to dict, optional
+            One-hot columns: the part of their names before ``_`` or ``=``, or for each source of
+            categories, ``{column: category}``.
+
+        Returns
+        -------
+        TreeModel
+            A new model; this one is unchanged.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC, export_text
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data)
+        >>> names = ["sepal length", "sepal width", "petal length", "petal width"]
+        >>> model = model.with_columns(names=names, units={"petal length": "cm"})
+        >>> print(export_text(model))
+        |-- petal length <= 2.45 cm: cluster 1 (50 rows)
+        |-- petal length > 2.45 cm
+        |   |-- petal length <= 5.15 cm: cluster 2 (66 rows)
+        |   |-- petal length > 5.15 cm: cluster 0 (34 rows)
+        """
+        check_is_fitted(self)
+        columns = described(self._record.columns, names, units, dates, categories)
+        model = copy.copy(self)
+        model._record = replace(self._record, columns=columns)
+        return model._settle(self.n_leaves_)
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Cluster of each row of X."""
+        check_is_fitted(self)
+        return self._outcome(X, self.tree_.label)
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Leaf of each row of X, as a node number of ``tree_``."""
+        check_is_fitted(self)
+        return self._outcome(X, np.arange(self.tree_.n_nodes, dtype=np.int32))
+
+    def decision_path(self, X: Any) -> sparse.csr_matrix:
+        """Indicator matrix (rows x nodes of ``tree_``) of the nodes each row of X passes."""
+        check_is_fitted(self)
+        return self.tree_.paths_to(self.apply(X))
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Distance of each row of X to the mean of each of the tree's clusters."""
+        base, _, beyond = self._distances(X)
+        return np.sqrt(base[:, None] + beyond)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the k-means cost of X: squared distances to the mean of the cluster predicted."""
+        base, _, beyond = self._distances(X)
+        cost = base + beyond[np.arange(len(base)), self.predict(X)]
+        weights = check_weights(X, sample_weight)
+        return -float(cost.sum() if weights is None else cost @ weights)
+
+    def _outcome(self, X: Any, of_node: NDArray[np.int32]) -> NDArray[np.int32]:
+        """``of_node`` at the leaf of each row."""
+        X = self._validate(X, reset=False)
+        found = self.tree_.outcome(as_points(X), of_node, n_threads(self.n_jobs))
+        if found is None:
+            refuse_not_finite(X)
+        return found
+
+    def _distances(
+        self, X: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
+        """Squared distance to the nearest cluster mean, which it is, and what the others add."""
+        check_is_fitted(self)
+        threads = n_threads(self.n_jobs)
+        raw, X = X, self._validate(X, reset=False)
+        points = as_points(X)
+        if not points.all_finite(threads):
+            refuse_not_finite(X)
+        if self._record.reference.pipeline is not None:
+            points = as_points(self._record.reference.space(X, raw))
+        return _core.price(points, self.cluster_centers_, threads)
+
+    def _settle(self, n_leaves: int) -> Self:
+        """Set the fitted attributes to those of the fit's tree with ``n_leaves`` leaves."""
+        record = self._record
+        now = record.at(n_leaves)
+        tree = now.tree
+        row = int(np.searchsorted(record.path["n_leaves"], n_leaves))
+        self.tree_ = tree
+        self.n_leaves_ = tree.n_leaves
+        self.path_ = record.path[: row + 1]
+        self.inertia_ = float(record.path["kmeans_cost"][row])
+        self.surrogate_inertia_ = float(record.path["surrogate_cost"][row])
+        self.reference_centers_ = record.reference.centers
+        self.reference_inertia_ = record.reference_cost
+        if record.rows is not None and now.labels is not None:
+            self.reference_labels_ = record.rows.reference_label
+            self.labels_ = now.labels
+        self.cluster_centers_ = now.means
+        self.cluster_profiles_ = now.profiles
+        self.columns_ = record.columns
+        self._facts = now.facts
+        saved = tree.cost_saved()
+        self.feature_importances_ = saved / saved.sum() if saved.any() else saved
+        self._n_features_out = tree.n_clusters
+        return self
+
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        """X as an array or sparse matrix of a type the kernels read; not yet checked for NaN."""
+        return validate_data(
+            self,
+            dates_as_days(X),
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=list(NUMBER_TYPES),
+            ensure_all_finite=False,
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -321,19 +321,19 @@ def test_apply_and_predict(tree, form, n_threads):
 def test_number_types(tree, dtype):
     X = np.array([[0, 1, 0], [1, 0, 1]]).astype(dtype)
     assert tree.predict(X).tolist() == [2, 2]
-    assert tree_of(threshold=[0.5, 0.5, NAN, NAN, NAN]).predict(X).tolist() == [2, 1]
+    assert tree_of(threshold=[0.5, 0.5, NAN, NAN, NAN], gap=None).predict(X).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
 def test_unsigned_types(dtype):
-    tree = tree_of(threshold=[200.5, -1.0, NAN, NAN, NAN])
+    tree = tree_of(threshold=[200.5, -1.0, NAN, NAN, NAN], gap=None)
     X = np.array([[200, 0, 0], [201, 0, 0]], dtype=dtype)
     assert tree.predict(X).tolist() == [2, 1]
 
 
 def test_float32_values_are_compared_as_they_are():
     # float32(0.1) is above 0.1, so a row of it goes right of a cut at 0.1.
-    tree = tree_of(threshold=[0.1, -1.0, NAN, NAN, NAN])
+    tree = tree_of(threshold=[0.1, -1.0, NAN, NAN, NAN], gap=None)
     assert tree.predict(np.full((1, 3), 0.1)).tolist() == [2]
     assert tree.predict(np.full((1, 3), 0.1, dtype=np.float32)).tolist() == [1]
 
@@ -391,9 +391,30 @@ def test_with_leaves(tree):
         weight=[7.0, 4.0, 3.0],
         costs=PARTS["costs"][:3],
         growth=[2, 0, 0],
+        gap=PARTS["gap"][:3],
     )
     one = tree.with_leaves(1)
     assert (one.n_nodes, one.n_clusters, one.label.tolist()) == (1, 3, [1])
+
+
+def test_a_gap_that_is_not_given_is_the_threshold():
+    tree = tree_of(gap=None)
+    assert tree.gap[:2].tolist() == [[2.5, 2.5], [-1.0, -1.0]]
+    assert np.isnan(tree.gap[2:]).all()
+
+
+@pytest.mark.parametrize(
+    ("gap", "says"),
+    [
+        ([[2.0, 3.0]], "two entries for each node"),
+        ([[2.6, 3.0], *PARTS["gap"][1:]], "between its ends"),
+        ([[2.0, 2.4], *PARTS["gap"][1:]], "between its ends"),
+        ([[NAN, 3.0], *PARTS["gap"][1:]], "between its ends"),
+    ],
+)
+def test_a_gap_holds_its_threshold(gap, says):
+    with pytest.raises(ValueError, match=says):
+        tree_of(gap=gap)
 
 
 @pytest.mark.parametrize("n_leaves", [0, 4, -1])

@@ -10,9 +10,10 @@ except ImportError as error:  # pragma: no cover
         "folder (needs a C++ compiler), or start Python outside the source folder."
     ) from error
 
+from treemeans.columns import Column
 from treemeans.estimator import ExKMC
 from treemeans.export.text import export_text
 from treemeans.tree import ThresholdTree
 
-__all__ = ["ExKMC", "ThresholdTree", "export_text"]
+__all__ = ["Column", "ExKMC", "ThresholdTree", "export_text"]
 __version__ = version("treemeans")

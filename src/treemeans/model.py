@@ -23,6 +23,7 @@ from treemeans import _core
 from treemeans.checks import check_weights, refuse_not_finite
 from treemeans.columns import described
 from treemeans.columns.dates import dates_as_days
+from treemeans.explain.facts import Facts
 from treemeans.explain.mixin import ExplainMixin
 from treemeans.export.mixin import ExportMixin
 from treemeans.record import FitRecord
@@ -150,6 +151,10 @@ class TreeModel(
         weights = check_weights(X, sample_weight)
         return -float(cost.sum() if weights is None else cost @ weights)
 
+    @property
+    def _facts(self) -> Facts:
+        return self._record.facts(self.n_leaves_)
+
     def _outcome(self, X: Any, of_node: NDArray[np.int32]) -> NDArray[np.int32]:
         """``of_node`` at the leaf of each row."""
         X = self._validate(X, reset=False)
@@ -191,7 +196,6 @@ class TreeModel(
         self.cluster_centers_ = now.means
         self.cluster_profiles_ = now.profiles
         self.columns_ = record.columns
-        self._facts = now.facts
         saved = tree.cost_saved()
         self.feature_importances_ = saved / saved.sum() if saved.any() else saved
         self._n_features_out = tree.n_clusters

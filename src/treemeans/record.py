@@ -51,31 +51,29 @@ class FitRecord:
     def at(self, n_leaves: int) -> "Snapshot":
         """The tree of ``n_leaves`` leaves, and its clusters."""
         full, size = self.tree, self.sizes[n_leaves]
-        kept = replace(full, label=size.label).pruned(size.inner)
+        kept = full
+        if n_leaves < full.n_leaves or not np.array_equal(size.label, full.label):
+            kept = replace(full, label=size.label).pruned(size.inner)
         label = size.label[full.ancestor_in(size.inner)]  # of the full tree's nodes
         of_leaf = label[full.leaves]
         means = cluster_means(of_leaf, full, self.sums, self.reference.centers)
         unknown = np.full((full.n_clusters, full.n_features), np.nan)
         profiles = cluster_means(of_leaf, full, self.profile_sums, unknown)
         labels = None if self.rows is None else label[self.rows.leaf]
-        return Snapshot(kept, labels, means, profiles, self._facts(kept, size, means, profiles))
+        return Snapshot(kept, labels, means, profiles)
 
-    def _facts(
-        self,
-        tree: ThresholdTree,
-        size: Pruning,
-        means: NDArray[np.float64],
-        profiles: NDArray[np.float64],
-    ) -> Facts:
-        full = self.tree
-        ancestor = full.ancestor_in(size.inner)
+    def facts(self, n_leaves: int) -> Facts:
+        """What explanations of the tree of ``n_leaves`` leaves are made from."""
+        full, now = self.tree, self.at(n_leaves)
+        tree = now.tree
+        ancestor = full.ancestor_in(self.sizes[n_leaves].inner)
         kept = np.unique(ancestor)  # in the order of the smaller tree's nodes
         hits = np.zeros((tree.n_nodes, tree.n_clusters))
         np.add.at(hits, np.searchsorted(kept, ancestor[full.leaves]), self.sums.hits)
         leaves = tree.leaves
         label, weight = tree.label[leaves], tree.weight[leaves]
         surrogate = np.bincount(label, tree.costs[leaves, label], minlength=tree.n_clusters)
-        away = ((means - self.centers) ** 2).sum(axis=1)
+        away = ((now.means - self.centers) ** 2).sum(axis=1)
         saved = away * np.bincount(label, weight, minlength=tree.n_clusters)
         return Facts(
             tree=tree,
@@ -83,7 +81,7 @@ class FitRecord:
             hits=hits[leaves],
             costs=np.maximum(surrogate - saved, 0.0),
             reference_cost=self.reference_cost,
-            profiles=profiles,
+            profiles=now.profiles,
             spread=self.spread,
         )
 
@@ -104,7 +102,6 @@ class Snapshot:
     labels: NDArray[np.int32] | None
     means: NDArray[np.float64]
     profiles: NDArray[np.float64]
-    facts: Facts
 
 
 @dataclass(frozen=True)

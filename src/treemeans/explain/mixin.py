@@ -8,9 +8,11 @@ from treemeans.explain.facts import Facts
 
 
 class ExplainMixin:
-    """Explanations; a model that has them keeps its ``Facts``."""
+    """Explanations; a model that has them can tell its ``Facts``."""
 
-    _facts: Facts
+    @property
+    def _facts(self) -> Facts:
+        raise NotImplementedError
 
     def _known(self) -> Facts:
         check_is_fitted(self)

@@ -209,6 +209,17 @@ def test_with_columns_leaves_the_model_as_it_was():
     assert other.with_leaves(2).columns_ == other.columns_
 
 
+def test_short_thresholds_stay_short_in_other_units():
+    days = np.array([[18000.0], [18010.0], [18400.0], [18500.0]])
+    model = ExKMC(2, max_leaf_nodes=2, random_state=0, round_thresholds=True).fit(days)
+    assert model.tree_.threshold[0] == 18200.0
+    dated_model = model.with_columns(columns=[Column("day", "date", "D")])
+    assert "day <= 2020-01-01" in export_text(dated_model)
+    assert dated_model.predict(days).tolist() == model.labels_.tolist()
+    with pytest.raises(ValueError, match="1 columns, but 2 were given"):
+        model.with_columns(columns=[Column("day"), Column("night")])
+
+
 def test_with_columns_dates_and_categories():
     X = np.random.default_rng(0).integers(0, 2, size=(60, 4)).astype(float)
     X[:, 0] = np.arange(60)

@@ -20,7 +20,6 @@ from treemeans.checks import (
     tree_seed,
     warn_if_empty,
 )
-from treemeans.columns import rounded
 from treemeans.columns.dates import date_columns
 from treemeans.columns.detect import arrivals, detect
 from treemeans.ground import Ground
@@ -293,10 +292,8 @@ class ExKMC(TreeModel):
         seen = arrivals(tree, ground.table.points, ground.n_threads)
         names = getattr(self, "feature_names_in_", None)
         columns = detect(ground.X, names, dates, tree, seen)
-        tree = replace(tree, gap=seen.gap)
-        if self.round_thresholds:
-            tree = rounded(tree, columns)
-        return replace(record, tree=tree, columns=columns)
+        short = bool(self.round_thresholds)
+        return replace(record, tree=replace(tree, gap=seen.gap), short=short).read_as(columns)
 
     def _table(self, X: Any, threads: int) -> Table:
         names = getattr(self, "feature_names_in_", None)

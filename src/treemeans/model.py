@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treemeans import _core
 from treemeans.checks import check_weights, refuse_not_finite
-from treemeans.columns import described
+from treemeans.columns import Column, described
 from treemeans.columns.dates import dates_as_days
 from treemeans.explain.facts import Facts
 from treemeans.explain.mixin import ExplainMixin
@@ -82,6 +81,7 @@ class TreeModel(
         units: Mapping[Any, str] | None = None,
         dates: Mapping[Any, str] | None = None,
         categories: Iterable[str] | Mapping[str, Mapping[Any, Any]] | None = None,
+        columns: Sequence[Column] | None = None,
     ) -> Self:
         """The same model, with more said about its columns, for rules, plots and exports.
 
@@ -99,6 +99,8 @@ class TreeModel(
         categories : list of str, or dict of str to dict, optional
             One-hot columns: the part of their names before ``_`` or ``=``, or for each source of
             categories, ``{column: category}``.
+        columns : sequence of Column, optional
+            All there is to say, for each column, in place of what is known.
 
         Returns
         -------
@@ -119,9 +121,9 @@ class TreeModel(
         |   |-- petal length > 5.15 cm: cluster 0 (34 rows)
         """
         check_is_fitted(self)
-        columns = described(self._record.columns, names, units, dates, categories)
+        known = self._record.columns if columns is None else tuple(columns)
         model = copy.copy(self)
-        model._record = replace(self._record, columns=columns)
+        model._record = self._record.read_as(described(known, names, units, dates, categories))
         return model._settle(self.n_leaves_)
 
     def predict(self, X: Any) -> NDArray[np.int32]:

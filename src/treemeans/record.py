@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.columns import Columns, plain_columns
+from treemeans.columns import Columns, plain_columns, rounded
 from treemeans.costs import CostTable
 from treemeans.explain.facts import Facts
 from treemeans.ground import Ground
@@ -33,6 +33,7 @@ class FitRecord:
     profile_sums : the same in the columns of X
     spread : standard deviation of each column of X
     columns : how to read them
+    short : whether thresholds are as short as their gaps allow, in the units of the columns
     rows : where each training row is; None in a model that was loaded
     """
 
@@ -46,7 +47,17 @@ class FitRecord:
     profile_sums: LeafSums
     spread: NDArray[np.float64]
     columns: Columns
+    short: bool
     rows: "RowRecord | None"
+
+    def read_as(self, columns: Columns) -> "FitRecord":
+        """The same, with other columns: what is short for a number may not be so for a date."""
+        if len(columns) != self.tree.n_features:
+            raise ValueError(
+                f"The tree has {self.tree.n_features} columns, but {len(columns)} were given."
+            )
+        tree = rounded(self.tree, columns) if self.short else self.tree
+        return replace(self, tree=tree, columns=columns)
 
     def at(self, n_leaves: int) -> "Snapshot":
         """The tree of ``n_leaves`` leaves, and its clusters."""
@@ -173,6 +184,7 @@ def _record(
         profile_sums=stock.profile_sums,
         spread=stock.spread,
         columns=plain_columns(stock.tree.n_features),
+        short=False,
         rows=RowRecord(stock.leaf_of_row, costs.nearest),
     )
 

@@ -18,6 +18,7 @@ ALLOWED = {
     "columns": {"_core", "tree"},
     "explain": {"columns", "tree"},
     "export": {"columns", "explain", "extras", "tree"},
+    "datasets": {"progress"},
     "costs": {"_core"},
     "limits": {"costs"},
     "ground": {"_core", "tables", "costs", "limits"},

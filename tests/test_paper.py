@@ -6,6 +6,7 @@ from data import kmeans, load, synthetic_1, synthetic_2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from plain import squared_distances
 from sklearn.tree import DecisionTreeClassifier
 
 from treemeans import ExKMC, ThresholdTree
@@ -183,8 +184,15 @@ def test_imm_has_a_leaf_for_every_center(problem):
     k = len(centers)
     tree = grown(X, centers, k).with_leaves(k).tree_
     assert tree.n_leaves == k
-    assert sorted(tree.label[tree.leaves]) == list(range(k))
-    assert tree.predict(centers).tolist() == list(range(k))
+    leaf = tree.apply(centers)
+    assert sorted(leaf) == tree.leaves.tolist()
+    cheapest = squared_distances(X, centers).min(axis=1)
+    for center in range(k):
+        label = tree.label[leaf[center]]
+        if label != center:  # only where all rows are at home with another center
+            rows = tree.apply(X) == leaf[center]
+            np.testing.assert_allclose(tree.costs[leaf[center], label], cheapest[rows].sum())
+            assert tree.costs[leaf[center], center] > tree.costs[leaf[center], label]
 
 
 @settings(max_examples=200)

@@ -16,7 +16,7 @@ ALLOWED = {
     "tables": {"_core"},
     "tree": {"_core", "tables"},
     "columns": {"_core", "tree"},
-    "explain": {"columns", "tree"},
+    "explain": {"columns", "extras", "tree"},
     "export": {"columns", "explain", "extras", "tree"},
     "datasets": {"progress"},
     "costs": {"_core"},

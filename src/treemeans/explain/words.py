@@ -1,0 +1,94 @@
+"""Turns of phrase that explanations share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import date, datetime
+
+from treemeans.columns import Column, Reader
+from treemeans.columns.dates import PER_DAY, moment
+from treemeans.columns.decimals import about, shown
+
+Plain = float | int | str | date | datetime | None
+"""A value as Python has it."""
+
+_MICROSECONDS = 24 * 3600 * 10**6
+_MOST_NAMES = 8  # that are written out
+_MOST_TEXTS = 20
+_LONG = 12  # letters of a number
+_SPANS = ((1, "days"), (24, "hours"), (24 * 60, "minutes"), (24 * 3600, "seconds"))
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Names in a row: a, b and c.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a", "b"], "or")
+    ('a, b and c', 'a or b')
+    """
+    if len(names) > _MOST_NAMES:
+        names = [*names[: _MOST_NAMES - 1], f"{len(names) - _MOST_NAMES + 1} others"]
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def first_few(results: Sequence[object], separator: str) -> str:
+    """The text of each result, of so many as can be read."""
+    texts = [str(result) for result in results[:_MOST_TEXTS]]
+    left = len(results) - len(texts)
+    return separator.join([*texts, f"... and {left} more"] if left else texts)
+
+
+def value_words(
+    reader: Reader,
+    feature: int,
+    x: float,
+    below: float = -math.inf,
+    above: float = math.inf,
+) -> str:
+    """A value of a column as people write it.
+
+    A number that nobody wrote by hand has six digits, or as many as it takes not to leave
+    [below, above); a time is to the nearest microsecond.
+    """
+    column = reader.columns[feature]
+    if column.kind == "number" and not x.is_integer() and len(repr(x)) > _LONG:
+        x = shown(x, below, above)
+    return reader.value(feature, _nearest(column, x))
+
+
+def plain_value(column: Column, x: float) -> Plain:
+    """A value of a column (but not of a category) as Python has it: 3, 3.5 or a date."""
+    if column.is_date:
+        try:
+            when = moment(_nearest(column, x), column.unit)
+        except (OverflowError, ValueError):  # outside the calendar
+            return x
+        return when.date() if column.kind == "date" else when
+    whole = column.kind in ("integer", "flag") and float(x).is_integer()
+    return int(x) if whole else float(x)
+
+
+def span_words(column: Column, difference: float) -> str:
+    """A difference of two values of a column; empty where it means nothing, as of categories."""
+    if column.kind in ("category", "flag"):
+        return ""
+    if not column.is_date:
+        return f"{about(difference)} {column.unit}".rstrip()
+    days = difference / PER_DAY[column.unit]
+    per_day, name = next((s for s in _SPANS if days * s[0] >= 1), _SPANS[-1])
+    return f"{about(days * per_day)} {name}"
+
+
+def deviation_words(distance: float) -> str:
+    """A distance in standard deviations, to two digits."""
+    text = about(float(f"{distance:.2g}"))
+    return f"{text} standard deviation{'' if text == '1' else 's'}"
+
+
+def _nearest(column: Column, x: float) -> float:
+    """Moments are cut off at the microsecond; half of one more, and they are rounded."""
+    return x + 0.5 * PER_DAY[column.unit] / _MICROSECONDS if column.kind == "time" else x

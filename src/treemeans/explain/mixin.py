@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from sklearn.utils.validation import check_is_fitted
 
+from treemeans.explain.counterfactual import Counterfactual, Counterfactuals, check_cluster
+from treemeans.explain.directory import Directory
 from treemeans.explain.facts import Facts
+from treemeans.explain.freedom import Freedom
+from treemeans.explain.reason import Explanation, Explanations
+from treemeans.explain.rows import is_one_row, refuse_missing, single_row, stacked
 
 
 class ExplainMixin:
@@ -13,6 +20,140 @@ class ExplainMixin:
     @property
     def _facts(self) -> Facts:
         raise NotImplementedError
+
+    if TYPE_CHECKING:
+
+        def _validate(self, X: Any, *, reset: bool) -> Any: ...
+
+    def explain(self, rows: Any) -> Explanation | Explanations:
+        """Why rows are in their clusters, in words and numbers.
+
+        Parameters
+        ----------
+        rows : a row or a table
+            A row: a 1-d array or list, a dict of columns to values, a Series, a data frame of one
+            row or a sparse matrix of one. In a dict, columns are given by name or number, dates
+            as dates, and one-hot columns together by their category (``"color": "red"``).
+            A table: any other array, data frame, sparse matrix or list of dicts.
+
+        Returns
+        -------
+        Explanation, or Explanations for a table
+            The leaf, its conditions (a column that is cut twice has one), every step on the way
+            with the row's margin to the threshold, the closest of them, and the runner-up: the
+            other cluster that the smallest change of the row leads to. Distances are in standard
+            deviations of the columns. ``Explanations`` is a sequence, and has it all as arrays.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> model = model.with_columns(
+        ...     names=["sepal length", "sepal width", "petal length", "petal width"],
+        ...     units={"petal length": "cm"},
+        ... )
+        >>> print(model.explain(X[77]))  # doctest: +NORMALIZE_WHITESPACE
+        Cluster 2, because 2.45 cm < petal length <= 5.15 cm.
+        The closest call was petal length <= 5.15 cm: the row has 5 cm, a margin of 0.15 cm
+        (0.085 standard deviations).
+        The nearest other cluster is 0, a change of 0.085 standard deviations away.
+        >>> model.explain(X).runner_up[:3].tolist()
+        [2, 2, 2]
+        """
+        facts = self._known()
+        X, is_single = self._rows(rows, self._directory(facts))
+        explained = Explanations(facts, X)
+        return explained[0] if is_single else explained
+
+    def counterfactual(
+        self,
+        rows: Any,
+        to: int | None = None,
+        *,
+        allowed: Any = None,
+        step: Any = None,
+        bounds: Any = None,
+        frozen: Any = None,
+    ) -> Counterfactual | Counterfactuals:
+        """The smallest change that moves rows to a cluster.
+
+        The fewest features change, and of all ways to change so few the one of least distance:
+        the root of the summed squared changes, in standard deviations of the columns. It is exact,
+        from the boxes of the leaves; of equals the first leaf is taken. One-hot columns of a
+        source are one feature and stay one-hot. Whole numbers stay whole, flags are 0 or 1.
+
+        A threshold can be as long a number as a float allows, and what lies just beyond it longer
+        still. Where no step is given, the new value is therefore the shortest number that lies at
+        most 0.001 standard deviations beyond, in the leaf and the bounds. Which leaf it is does
+        not depend on that; ``distance`` is that of the new values.
+
+        Parameters
+        ----------
+        rows : a row or a table
+            As in ``explain``.
+        to : int, optional
+            The cluster. By default, for each row, the one at the least distance but its own.
+        allowed : list of features, optional
+            Those that may change, by name or number, or a mask. A name of one-hot columns
+            (``"color"``) stands for all of them.
+        step : float or dict of column to float, optional
+            A change is a multiple of it. Whole numbers and dates have steps of 1 and a day,
+            unless given here; one number is for all other columns of numbers.
+        bounds : dict of column to (low, high), optional
+            What a new value must keep to; None for an open end. Values that do not change need
+            not.
+        frozen : list of features, optional
+            Those that may not change.
+
+        Returns
+        -------
+        Counterfactual, or Counterfactuals for a table
+            Where there is no way, ``possible`` is False and ``why`` says so.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> model = model.with_columns(
+        ...     names=["sepal length", "sepal width", "petal length", "petal width"],
+        ...     units={"petal length": "cm"},
+        ... )
+        >>> print(model.counterfactual(X[77], to=1))
+        To be in cluster 1: lower petal length from 5 cm to 2.45 cm.
+        >>> print(model.counterfactual(X[77], to=0, step=0.1))
+        To be in cluster 0: raise petal length from 5 cm to 5.2 cm.
+        >>> print(model.counterfactual(X[77], to=1, allowed=["petal width"]))
+        No leaf of cluster 1 can be reached by changing only petal width.
+        >>> many = model.counterfactual(X, to=1)
+        >>> model.predict(many.X).tolist() == [1] * 150
+        True
+        """
+        facts = self._known()
+        to = check_cluster(to, facts.tree.n_clusters)
+        directory = self._directory(facts)
+        freedom = Freedom.of(directory, allowed, frozen, bounds, step)
+        X, is_single = self._rows(rows, directory)
+        changed = Counterfactuals(facts, X, to, freedom)
+        return changed[0] if is_single else changed
+
+    def _directory(self, facts: Facts) -> Directory:
+        """The columns, by what they are called now and were called when the model was fitted."""
+        return Directory(facts.columns, getattr(self, "feature_names_in_", ()))
+
+    def _rows(self, rows: Any, directory: Directory) -> tuple[Any, bool]:
+        """Rows as a table of finite numbers, and whether it was one row that was given."""
+        X = single_row(rows, directory)
+        is_single = X is not None or is_one_row(rows)
+        if X is None:
+            X = stacked(rows, directory)
+        if X is None:
+            X = self._validate(rows, reset=False)
+        refuse_missing(X, directory.columns)
+        return X, is_single
 
     def _known(self) -> Facts:
         check_is_fitted(self)

@@ -36,6 +36,7 @@ def test_parameters_and_their_defaults():
         "max_depth": None,
         "allowed_features": None,
         "feature_costs": None,
+        "round_thresholds": False,
         "n_init": 10,
         "n_jobs": None,
         "random_state": None,

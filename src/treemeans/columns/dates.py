@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
 EPOCH = datetime(1970, 1, 1)
@@ -17,20 +17,23 @@ PER_DAY = {
     "ns": 24 * 3600 * 10**9,
 }
 _MICROSECONDS = 24 * 3600 * 10**6
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def moment(count: float, unit: str) -> datetime:
-    """The last microsecond that is not after ``count`` units since 1970."""
-    whole, part = divmod(count, PER_DAY[unit])
-    microseconds = math.floor(part * (_MICROSECONDS / PER_DAY[unit]))
-    return EPOCH + timedelta(days=whole, microseconds=microseconds)
+    """The last microsecond whose count, as a float, is not above ``count`` units since 1970."""
+    nearest = round(Fraction(count) * _MICROSECONDS / PER_DAY[unit])
+    when = EPOCH + timedelta(microseconds=nearest)  # which fails outside the calendar
+    while count_of(when, unit) > count:
+        when -= _MICROSECOND
+    while count_of(when + _MICROSECOND, unit) <= count:
+        when += _MICROSECOND
+    return when
 
 
 def count_of(when: datetime, unit: str) -> float:
     """How many units since 1970."""
-    since = when - EPOCH
-    microseconds = since.days * _MICROSECONDS + since.seconds * 10**6 + since.microseconds
-    return microseconds * PER_DAY[unit] / _MICROSECONDS
+    return (when - EPOCH) // _MICROSECOND * PER_DAY[unit] / _MICROSECONDS  # rounded once
 
 
 def date_columns(X: Any) -> list[str]:

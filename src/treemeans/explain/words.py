@@ -13,7 +13,6 @@ from treemeans.columns.decimals import about, shown
 Plain = float | int | str | date | datetime | None
 """A value as Python has it."""
 
-_MICROSECONDS = 24 * 3600 * 10**6
 _MOST_NAMES = 8  # that are written out
 _MOST_TEXTS = 20
 _LONG = 12  # letters of a number
@@ -52,19 +51,19 @@ def value_words(
     """A value of a column as people write it.
 
     A number that nobody wrote by hand has six digits, or as many as it takes not to leave
-    [below, above); a time is to the nearest microsecond.
+    [below, above).
     """
     column = reader.columns[feature]
     if column.kind == "number" and not x.is_integer() and len(repr(x)) > _LONG:
         x = shown(x, below, above)
-    return reader.value(feature, _nearest(column, x))
+    return reader.value(feature, x)
 
 
 def plain_value(column: Column, x: float) -> Plain:
     """A value of a column (but not of a category) as Python has it: 3, 3.5 or a date."""
     if column.is_date:
         try:
-            when = moment(_nearest(column, x), column.unit)
+            when = moment(x, column.unit)
         except (OverflowError, ValueError):  # outside the calendar
             return x
         return when.date() if column.kind == "date" else when
@@ -87,8 +86,3 @@ def deviation_words(distance: float) -> str:
     """A distance in standard deviations, to two digits."""
     text = about(float(f"{distance:.2g}"))
     return f"{text} standard deviation{'' if text == '1' else 's'}"
-
-
-def _nearest(column: Column, x: float) -> float:
-    """Moments are cut off at the microsecond; half of one more, and they are rounded."""
-    return x + 0.5 * PER_DAY[column.unit] / _MICROSECONDS if column.kind == "time" else x

@@ -12,8 +12,10 @@ except ImportError as error:  # pragma: no cover
 
 from treemeans.columns import Column
 from treemeans.estimator import ExKMC
+from treemeans.export.onnx_graph import export_onnx
+from treemeans.export.sklearn_tree import export_sklearn
 from treemeans.export.text import export_text
 from treemeans.tree import ThresholdTree
 
-__all__ = ["Column", "ExKMC", "ThresholdTree", "export_text"]
+__all__ = ["Column", "ExKMC", "ThresholdTree", "export_onnx", "export_sklearn", "export_text"]
 __version__ = version("treemeans")

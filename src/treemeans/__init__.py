@@ -15,7 +15,16 @@ from treemeans.estimator import ExKMC
 from treemeans.export.onnx_graph import export_onnx
 from treemeans.export.sklearn_tree import export_sklearn
 from treemeans.export.text import export_text
+from treemeans.saved.model_file import load
 from treemeans.tree import ThresholdTree
 
-__all__ = ["Column", "ExKMC", "ThresholdTree", "export_onnx", "export_sklearn", "export_text"]
+__all__ = [
+    "Column",
+    "ExKMC",
+    "ThresholdTree",
+    "export_onnx",
+    "export_sklearn",
+    "export_text",
+    "load",
+]
 __version__ = version("treemeans")

@@ -26,6 +26,7 @@ from treemeans.explain.facts import Facts
 from treemeans.explain.mixin import ExplainMixin
 from treemeans.export.mixin import ExportMixin
 from treemeans.record import FitRecord
+from treemeans.saved.model_file import SaveMixin
 from treemeans.tables import as_points
 from treemeans.tables.dense import NUMBER_TYPES
 from treemeans.threads import n_threads
@@ -34,6 +35,7 @@ from treemeans.threads import n_threads
 class TreeModel(
     ExplainMixin,
     ExportMixin,
+    SaveMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,

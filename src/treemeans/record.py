@@ -1,5 +1,6 @@
 """What a fit leaves behind: enough to be the model of every size it passed through."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,7 +39,7 @@ class FitRecord:
     """
 
     tree: ThresholdTree
-    sizes: dict[int, Pruning]
+    sizes: Mapping[int, Pruning]
     path: NDArray[np.void]
     reference: Reference
     reference_cost: float

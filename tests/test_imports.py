@@ -18,6 +18,8 @@ ALLOWED = {
     "columns": {"_core", "tree"},
     "explain": {"columns", "extras", "tree"},
     "export": {"columns", "explain", "extras", "tree"},
+    "saved": {"columns", "files", "path", "prune", "record", "reference", "tree"},
+    "files": set(),
     "datasets": {"progress"},
     "costs": {"_core"},
     "limits": {"costs"},
@@ -26,7 +28,19 @@ ALLOWED = {
     "refine": {"_core", "tables", "tree", "costs", "limits", "ground", "progress", "grow"},
 }
 ENTRANCES = {"__init__", "__main__"}
-OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib", "dask", "pytest", "hypothesis"}
+OPTIONAL = {
+    "dask",
+    "hypothesis",
+    "matplotlib",
+    "onnx",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pytest",
+    "rich",
+    "sqlglot",
+    "typer",
+}
 
 
 def modules():

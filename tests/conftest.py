@@ -1,5 +1,6 @@
 """Settings of all tests."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import the oracle
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # plots open no window
 
 # The same examples in every run; a slow machine is no failure.
 settings.register_profile(

@@ -12,9 +12,11 @@ except ImportError as error:  # pragma: no cover
 
 from treemeans.columns import Column
 from treemeans.estimator import ExKMC
+from treemeans.export.graphviz import export_graphviz
 from treemeans.export.onnx_graph import export_onnx
 from treemeans.export.sklearn_tree import export_sklearn
 from treemeans.export.text import export_text
+from treemeans.plot import plot_path, plot_regions, plot_tree
 from treemeans.saved.model_file import load
 from treemeans.tree import ThresholdTree
 
@@ -22,9 +24,13 @@ __all__ = [
     "Column",
     "ExKMC",
     "ThresholdTree",
+    "export_graphviz",
     "export_onnx",
     "export_sklearn",
     "export_text",
     "load",
+    "plot_path",
+    "plot_regions",
+    "plot_tree",
 ]
 __version__ = version("treemeans")

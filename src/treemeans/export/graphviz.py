@@ -1,0 +1,102 @@
+"""A tree in the DOT language of Graphviz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from treemeans.drawing.palette import words_on
+from treemeans.drawing.subject import Subject, subject_in_words
+from treemeans.export.subject import subject_of
+
+_WIDEST, _THINNEST = 6.0, 0.8  # line, in points
+_HEAD = (
+    "digraph tree {",
+    '  node [shape=box, style="rounded,filled", fillcolor="#f4f4f4", color="#999999"];',
+    '  edge [color="#999999", arrowhead=none, fontsize=11];',
+)
+
+
+def export_graphviz(
+    model: Any,
+    feature_names: Sequence[str] | None = None,
+    *,
+    cluster_names: Sequence[str] | None = None,
+    max_leaves: int | None = None,
+) -> str:
+    r"""The tree in the DOT language, for Graphviz to draw.
+
+    Names are quoted: whatever they hold, they appear as they are. To draw the tree without
+    Graphviz, see ``plot_tree``.
+
+    Parameters
+    ----------
+    model : fitted model or ThresholdTree
+        A model knows the names, units and categories of its columns.
+    feature_names : sequence of str, optional
+        Names of the columns; by default the model's, or ``x0``, ``x1``, ...
+    cluster_names : sequence of str, optional
+        Names of the clusters; by default ``cluster 0``, ``cluster 1``, ...
+    max_leaves : int, optional
+        Of a larger tree, take the one it was when it had so many leaves.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from treemeans import ExKMC, export_graphviz
+    >>> iris = load_iris()
+    >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(iris.data)
+    >>> dot = export_graphviz(model, iris.feature_names)
+    >>> print("\n".join(line for line in dot.split("\n") if "n0" in line))
+      n0 [label="petal length (cm)"];
+      n0 -> n1 [label=" ≤ 2.45 ", penwidth=2];
+      n0 -> n2 [label=" > 2.45 ", penwidth=4];
+    """
+    subject = subject_in_words(subject_of(model, feature_names), cluster_names, max_leaves)
+    return "\n".join([*_lines(subject), "}", ""])
+
+
+def _lines(subject: Subject) -> Iterable[str]:
+    tree = subject.tree
+    yield from _HEAD
+    if subject.note:
+        yield f"  label={quoted(subject.note)};"
+    for node in range(tree.n_nodes):
+        if node in subject.outcomes:
+            yield _leaf(subject, node)
+            continue
+        asked = subject.questions[node]
+        yield f"  n{node} [label={quoted(asked.name)}];"
+        for child, words in ((tree.left[node], asked.left), (tree.right[node], asked.right)):
+            width = max(_THINNEST, _WIDEST * subject.share(child))
+            yield f"  n{node} -> n{child} [label={quoted(f' {words} ')}, penwidth={width:.3g}];"
+
+
+def _leaf(subject: Subject, node: int) -> str:
+    lines = [subject.outcomes[node]]
+    if node in subject.counts:
+        lines.append(subject.counts[node])
+    colour = subject.colour(node)
+    return (
+        f'  n{node} [label={quoted(*lines)}, fillcolor="{colour}", fontcolor="{words_on(colour)}"];'
+    )
+
+
+def quoted(*lines: str) -> str:
+    r"""Lines of text as one quoted string of DOT, in which nothing is a command.
+
+    In quotes Graphviz still knows backslashes (``\n``, ``\N``) and entities (``&lt;``).
+
+    Examples
+    --------
+    >>> print(quoted('a "b"', "c\\N &lt;"))
+    "a \"b\"\nc\\N &amp;lt;"
+    """
+    escaped = (
+        line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines
+    )
+    return '"' + "\\n".join(escaped) + '"'

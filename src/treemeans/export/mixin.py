@@ -8,8 +8,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from treemeans.columns import Columns
+from treemeans.export.notebook import tree_html
 from treemeans.export.onnx_graph import export_onnx
 from treemeans.export.sklearn_tree import export_sklearn
+from treemeans.export.text import export_text
 from treemeans.tree import ThresholdTree
 
 
@@ -76,3 +78,17 @@ class ExportMixin:
         ['X', 'cluster']
         """
         return export_onnx(self)
+
+    def _repr_html_inner(self) -> str:
+        """What ``_repr_html_`` of scikit-learn shows, and below it the tree once there is one."""
+        html: str = super()._repr_html_inner()  # type: ignore[misc]
+        if not hasattr(self, "tree_"):
+            return html
+        return f"{html}\n{tree_html(self.tree_, self.columns_, export_text(self))}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """The same for notebooks that ask for text and HTML at once."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle

@@ -16,7 +16,7 @@ needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is 
 QUOTED = r'"(?:[^"\\]|\\.)*"'
 VALUE = rf"(?:{QUOTED}|[\w.+-]+)"
 ATTRIBUTES = rf"\[\w+={VALUE}(?:, \w+={VALUE})*\]"
-STATEMENT = re.compile(rf"  (?:(?:node|edge|n\d+|n\d+ -> n\d+) {ATTRIBUTES}|label={QUOTED});")
+STATEMENT = re.compile(rf"  (?:(?:graph|node|edge|n\d+|n\d+ -> n\d+) {ATTRIBUTES}|label={QUOTED});")
 
 
 def unquoted(label):

@@ -1,5 +1,7 @@
 """Pictures of trees before they are drawn: nothing meets anything it should not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from shapes import HOSTILE, SHAPES, balanced, chain, scattered
 
 from treemeans import ThresholdTree
 from treemeans.columns import Reader, plain_columns
+from treemeans.columns.decimals import written
 from treemeans.drawing.layout import tree_scene
 from treemeans.drawing.metrics import width_of
 from treemeans.drawing.places import in_order, slots
@@ -71,6 +74,17 @@ def check(scene):
 )
 def test_nothing_overlaps(shape, n_leaves, direction, weighted, seed):
     check(scene_of(shape(n_leaves, weighted=weighted, seed=seed), direction=direction))
+
+
+@pytest.mark.parametrize("direction", ["down", "right"])
+@pytest.mark.parametrize(
+    "number", [-1.2345678901234567e-06, -1.7976931348623157e308, 1 / 3, -2e15 / 3]
+)
+def test_numbers_are_never_shortened(direction, number):
+    tree = replace(scattered(6), threshold=np.full(11, number), gap=None)
+    scene = scene_of(tree, ["n" * 200] * 4, direction)
+    check(scene)
+    assert sum(f"≤ {written(number)}" in text.words for text in scene.texts) == 5
 
 
 @pytest.mark.parametrize("direction", ["down", "right"])

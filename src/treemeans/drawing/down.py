@@ -29,7 +29,7 @@ from treemeans.drawing.subject import Subject
 
 # In units of the size of letters.
 _ROOM = 11.5  # for the lines of a name
-_SIDE_ROOM = 9.0  # for the words on either side of a cut
+_SIDE_ROOM = 18.0  # for the words on either side of a cut: no number is shortened
 _NAME_LINES = 2
 _SMALL = 0.88  # letters of counts and of the words at a cut
 _PAD_X, _PAD_Y = 0.75, 0.45

@@ -29,7 +29,8 @@ from treemeans.drawing.subject import Subject
 _PITCH, _TIGHT = 2.0, 1.6  # from leaf to leaf, of few and of many
 _MANY = 24  # leaves
 _INDENT, _DEEPEST = 2.0, 45.0  # from a cut to its sides; for all of them
-_ROOM = 26.0  # for a condition
+_ROOM = 26.0  # for a condition, of which the name has what its other words leave
+_LEAST_NAME, _WORDS = 8.0, 18.0  # which are never shortened if they are a number
 _CHIP_ROOM = 12.0
 _BAR = 8.0
 _SMALL = 0.88
@@ -77,8 +78,8 @@ class _Right:
         asked, em = self.subject.questions[cut], self.em
         thickest = max(self.widths[child] for child in self.children[cut])
         start = self.x[cut] + thickest / 2 + 0.4 * em
-        left = shortened(asked.left, _ROOM * em / 2, em, self.measure)
-        room = _ROOM * em - self.measure(f" {left}", em)
+        left = shortened(asked.left, _WORDS * em, em, self.measure)
+        room = max(_LEAST_NAME * em, _ROOM * em - self.measure(f" {left}", em))
         words = f"{shortened(asked.name, room, em, self.measure)} {left}"
         self.picture.texts.append(
             Text(start, baseline(self.y[cut], em), words, em, full=asked.full)

@@ -12,8 +12,10 @@ from treemeans.export.subject import subject_of
 _WIDEST, _THINNEST = 6.0, 0.8  # line, in points
 _HEAD = (
     "digraph tree {",
-    '  node [shape=box, style="rounded,filled", fillcolor="#f4f4f4", color="#999999"];',
-    '  edge [color="#999999", arrowhead=none, fontsize=11];',
+    '  graph [fontname="Helvetica,Arial,sans-serif"];',
+    '  node [shape=box, style="rounded,filled", fillcolor="#f4f4f4", color="#999999", '
+    'fontname="Helvetica,Arial,sans-serif"];',
+    '  edge [color="#999999", arrowhead=none, fontsize=11, fontname="Helvetica,Arial,sans-serif"];',
 )
 
 

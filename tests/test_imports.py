@@ -17,15 +17,11 @@ ALLOWED = {
     "tree": {"_core", "tables"},
     "columns": {"_core", "tree"},
     "explain": {"columns", "extras", "tree"},
-<<<<<<< HEAD
-    "export": {"columns", "explain", "extras", "tree"},
-    "saved": {"columns", "files", "path", "prune", "record", "reference", "tree"},
-    "files": set(),
-=======
     "drawing": {"columns", "tree"},
     "export": {"columns", "drawing", "explain", "extras", "tree"},
     "plot": {"columns", "drawing", "explain", "export", "extras", "tree"},
->>>>>>> 6a43ca6 (plot_tree, plot_path, plot_regions with matplotlib; export_graphviz with every name quoted)
+    "saved": {"columns", "files", "path", "prune", "record", "reference", "tree"},
+    "files": set(),
     "datasets": {"progress"},
     "costs": {"_core"},
     "limits": {"costs"},

@@ -1,0 +1,194 @@
+"""Intervals and boxes as SQL conditions."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from treemeans.columns import Column, Columns
+from treemeans.columns.interval import Interval
+from treemeans.explain.boxes import Box
+from treemeans.export.moments import last_moment
+from treemeans.export.sql_dialects import Dialect, Expression, as_double
+from treemeans.extras import need
+
+_TOGETHER = 50  # terms of AND and OR in a row: databases limit how deep an expression is
+_LINE_BREAK = "__SQLGLOT__LB__"  # what sqlglot keeps line breaks as while it indents
+_WHOLE = 2.0**53  # up to here float64 has every integer
+
+
+class Conditions:
+    """Writes what a tree asks about its columns as expressions of sqlglot.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+    dialect : Dialect
+    one_hot : bool
+        Whether the table has the one-hot columns of X; else it has the source of each.
+    finite : bool
+        Whether rows with NaN or infinity count as missing.
+
+    Attributes
+    ----------
+    can_break_lines : bool
+        Whether sqlglot leaves all names and texts so far as they are when it breaks lines.
+    """
+
+    def __init__(self, columns: Columns, dialect: Dialect, *, one_hot: bool, finite: bool) -> None:
+        self.exp = need("sqlglot.expressions", "sql")
+        self._columns = columns
+        self._dialect = dialect
+        self._one_hot = one_hot
+        self._finite = finite
+        self.can_break_lines = True
+
+    def identifier(self, name: str) -> Expression:
+        """A name in quotes."""
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"In SQL a column must have a name, which {name!r} is not.")
+        if set(name) & set(self._dialect.not_in_names):
+            raise ValueError(f"A name in {self._dialect.name} has no character like in {name!r}.")
+        return self.exp.Identifier(this=self._checked(name), quoted=True)
+
+    def text(self, value: str) -> Expression:
+        """Text in quotes."""
+        return self._dialect.text(self.exp, self._checked(value))
+
+    def _checked(self, text: str) -> str:
+        """Text that a database can hold."""
+        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise ValueError(f"SQL cannot hold the text {text!r}, for one of its characters.")
+        self.can_break_lines &= text.isprintable() and _LINE_BREAK not in text
+        return text
+
+    def missing(self, features: Iterable[int]) -> list[Expression]:
+        """Conditions of which one holds if a row lacks a value of one of the columns."""
+        exp, named = self.exp, self._named(features)
+        null = [exp.Is(this=self._value(c), expression=exp.Null()) for c in named]
+        return null + [exp.Not(this=finite) for finite in self._finite_values(named)]
+
+    def present(self, features: Iterable[int]) -> list[Expression]:
+        """Conditions that all hold if a row has a value of each of the columns."""
+        exp, named = self.exp, self._named(features)
+        not_null = exp.Not(this=exp.Null())
+        known = [exp.Is(this=self._value(c), expression=not_null.copy()) for c in named]
+        return known + self._finite_values(named)
+
+    def inside(self, feature: int, interval: Interval) -> list[Expression]:
+        """Conditions for a value of a column to be in an interval."""
+        column = self._columns[feature]
+        if self._is_source(column):
+            return self._categories({feature: interval})
+        bounds = []
+        if math.isfinite(interval.above):
+            bounds.append(self.exp.GT(**self._compared(column, interval.above)))
+        if math.isfinite(interval.upto):
+            bounds.append(self.exp.LTE(**self._compared(column, interval.upto)))
+        return bounds
+
+    def box(self, box: Box) -> list[Expression]:
+        """Conditions for a row to be in a box."""
+        found: list[Expression] = []
+        told: set[str] = set()
+        for feature, interval in box.items():
+            column = self._columns[feature]
+            if not self._is_source(column):
+                found += self.inside(feature, interval)
+            elif column.source not in told:
+                told.add(column.source)
+                found += self._categories(
+                    {i: side for i, side in box.items() if self._columns[i].source == column.source}
+                )
+        return found
+
+    def all_of(self, conditions: Sequence[Expression]) -> Expression:
+        """All conditions; none: what is always true."""
+        return self._joined(self.exp.And, conditions) if conditions else self._constant(0)
+
+    def any_of(self, conditions: Sequence[Expression]) -> Expression:
+        """At least one condition; none: what is never true."""
+        return self._joined(self.exp.Or, conditions) if conditions else self._constant(1)
+
+    def _joined(self, connector: Any, conditions: Sequence[Expression]) -> Expression:
+        while len(conditions) > _TOGETHER:
+            starts = range(0, len(conditions), _TOGETHER)
+            conditions = [self._joined(connector, conditions[i : i + _TOGETHER]) for i in starts]
+        if len(conditions) == 1:
+            return conditions[0]
+        joined, *others = [self._in_parentheses(condition) for condition in conditions]
+        for other in others:
+            joined = connector(this=joined, expression=other)
+        return joined
+
+    def _in_parentheses(self, condition: Expression) -> Expression:
+        is_joined = isinstance(condition, self.exp.And | self.exp.Or)
+        return self.exp.Paren(this=condition) if is_joined else condition
+
+    def _constant(self, other: int) -> Expression:
+        """0 = ``other``: not every database knows true and false."""
+        zero, other_side = (self.exp.Literal.number(n) for n in (0, other))
+        return self.exp.EQ(this=zero, expression=other_side)
+
+    def _is_source(self, column: Column) -> bool:
+        return column.kind == "category" and not self._one_hot
+
+    def _value(self, column: Column) -> Expression:
+        return self.exp.Column(this=self.identifier(self._name(column)))
+
+    def _name(self, column: Column) -> str:
+        return column.source if self._is_source(column) else column.name
+
+    def _compared(self, column: Column, threshold: float) -> dict[str, Expression]:
+        """Both sides of a comparison of a column with a threshold."""
+        value = self._value(column)
+        if column.typed:
+            if self._dialect.casts_dates:
+                value = self._dialect.as_moment(self.exp, value)
+            moment = self._dialect.moment(self.exp, last_moment(threshold))
+            return {"this": value, "expression": moment}
+        if abs(threshold) >= _WHOLE:  # some compare large integers exactly; predict as floats
+            value = as_double(self.exp, value)
+        # Zero for minus zero, which is no other number.
+        return {"this": value, "expression": self._dialect.number(self.exp, threshold + 0.0)}
+
+    def _named(self, features: Iterable[int]) -> list[Column]:
+        """A column for each name that the table is asked for."""
+        columns = [self._columns[feature] for feature in features]
+        return list({self._name(column): column for column in columns}.values())
+
+    def _finite_values(self, columns: Iterable[Column]) -> list[Expression]:
+        """For each column of numbers, that it is between the extremes: NaN is not."""
+        if not self._finite:
+            return []
+        ends = (-sys.float_info.max, sys.float_info.max)
+        return [
+            self.exp.Between(
+                this=self._value(column),
+                low=self._dialect.number(self.exp, ends[0]),
+                high=self._dialect.number(self.exp, ends[1]),
+            )
+            for column in columns
+            if not column.typed and not self._is_source(column)
+        ]
+
+    def _categories(self, box: Box) -> list[Expression]:
+        """Conditions on one source: it is a category, or it is none of some."""
+        yes, no = [], []
+        for feature, interval in box.items():
+            if 0.0 not in interval and 1.0 not in interval:
+                return [self._constant(1)]
+            if 0.0 not in interval:
+                yes.append(feature)
+            elif 1.0 not in interval:
+                no.append(feature)
+        values = {i: self.text(self._columns[i].value) for i in yes or no}
+        sides = [{"this": self._value(self._columns[i]), "expression": values[i]} for i in values]
+        if yes:
+            return [self.exp.EQ(**side) for side in sides]
+        if len(no) < 2:
+            return [self.exp.NEQ(**side) for side in sides]
+        among = self.exp.In(this=sides[0]["this"], expressions=list(values.values()))
+        return [self.exp.Not(this=among)]

@@ -22,9 +22,9 @@ from sql_cases import (
 
 from treemeans import ExKMC
 from treemeans.columns import Column, plain_columns
+from treemeans.columns.dates import moment
 from treemeans.explain.boxes import leaf_boxes
 from treemeans.export.branches import features_cut
-from treemeans.export.moments import last_moment
 from treemeans.export.sql import to_sql
 
 N_ROWS = 10_000
@@ -214,7 +214,7 @@ def on_thresholds(model, frame):
     rows = frame.sample(3000, replace=True, random_state=0).reset_index(drop=True)
     tree = model.tree_
     for feature, column in enumerate(model.columns_):
-        cuts = [last_moment(t) for t in tree.threshold[tree.feature == feature] if column.typed]
+        cuts = [moment(t, "D") for t in tree.threshold[tree.feature == feature] if column.typed]
         around = [cut + timedelta(microseconds=step) for cut in cuts for step in (-1, 0, 1)]
         if column.typed and around:
             moved = rng.random(len(rows)) < 0.7

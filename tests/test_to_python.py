@@ -22,7 +22,7 @@ from sql_cases import (
 
 from treemeans import ExKMC
 from treemeans.columns import Column, plain_columns
-from treemeans.export.moments import last_moment
+from treemeans.columns.dates import moment
 from treemeans.export.python import to_python
 
 
@@ -116,7 +116,7 @@ def dated():
     when = np.datetime64("1969-12-31T23:59:59.999999") + rng.integers(10**15, size=300)
     frame = pd.DataFrame({"when": when, "spent": rng.normal(size=300)})
     model = ExKMC(5, max_leaf_nodes=12, random_state=0).fit(frame)
-    cuts = [last_moment(t) for t in model.tree_.threshold[model.tree_.feature == 0]]
+    cuts = [moment(t, "D") for t in model.tree_.threshold[model.tree_.feature == 0]]
     around = [cut + timedelta(microseconds=step) for cut in cuts for step in (-1, 0, 1)]
     rows = pd.DataFrame({"when": np.array(around, "datetime64[us]"), "spent": 0.0})
     return model, pd.concat([frame, rows], ignore_index=True)

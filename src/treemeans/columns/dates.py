@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from datetime import datetime, timedelta
-from fractions import Fraction
 from typing import Any
 
 EPOCH = datetime(1970, 1, 1)
@@ -18,22 +18,36 @@ PER_DAY = {
 }
 _MICROSECONDS = 24 * 3600 * 10**6
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST = (datetime.min - EPOCH) // _MICROSECOND
+_LAST = (datetime.max - EPOCH) // _MICROSECOND
 
 
 def moment(count: float, unit: str) -> datetime:
-    """The last microsecond whose count, as a float, is not above ``count`` units since 1970."""
-    nearest = round(Fraction(count) * _MICROSECONDS / PER_DAY[unit])
-    when = EPOCH + timedelta(microseconds=nearest)  # which fails outside the calendar
-    while count_of(when, unit) > count:
-        when -= _MICROSECOND
-    while count_of(when + _MICROSECOND, unit) <= count:
-        when += _MICROSECOND
-    return when
+    """The last microsecond that is not after ``count`` units since 1970.
+
+    Dates become floats to be compared; two that are so near that they become the same float are
+    on the same side. Hence the search for the date, and no arithmetic with ``count``.
+
+    Examples
+    --------
+    >>> moment(19723.5, "D")
+    datetime.datetime(2024, 1, 1, 12, 0)
+    """
+    position = bisect_right(
+        range(_FIRST, _LAST + 1), count, key=lambda microseconds: _count(microseconds, unit)
+    )
+    if position == 0 or position > _LAST - _FIRST:
+        raise ValueError(f"No calendar has the moment {count!r} {unit} after 1970.")
+    return EPOCH + (_FIRST + position - 1) * _MICROSECOND
 
 
 def count_of(when: datetime, unit: str) -> float:
     """How many units since 1970."""
-    return (when - EPOCH) // _MICROSECOND * PER_DAY[unit] / _MICROSECONDS  # rounded once
+    return _count((when - EPOCH) // _MICROSECOND, unit)
+
+
+def _count(microseconds: int, unit: str) -> float:
+    return float(microseconds) * PER_DAY[unit] / _MICROSECONDS
 
 
 def date_columns(X: Any) -> list[str]:

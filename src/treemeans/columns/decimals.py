@@ -87,7 +87,7 @@ def shortest_date(threshold: float, below: float, above: float, unit: str) -> fl
     below, above = _closed(threshold, below, above)
     try:
         middle, last = moment((below + above) / 2, unit), moment(above, unit)
-    except (OverflowError, ValueError):  # outside the calendar
+    except ValueError:  # outside the calendar
         return threshold
     for floor, step in _PERIODS:
         start = floor(middle)
@@ -101,7 +101,7 @@ def shown_date(threshold: float, below: float, above: float, unit: str) -> float
     """``threshold`` to the minute or the second, unless that leaves [below, above)."""
     try:
         when = moment(threshold, unit)
-    except (OverflowError, ValueError):
+    except ValueError:
         return threshold
     for floor in (_minute, _second):
         if below <= count_of(floor(when), unit) < above:

@@ -157,7 +157,7 @@ def _with_unit(column: Column, number: str) -> str:
 def _date(column: Column, x: float, *, short: bool = False) -> str:
     try:
         when = moment(x, column.unit)
-    except (OverflowError, ValueError):  # outside the calendar
+    except ValueError:  # outside the calendar
         return f"{written(x)} {column.unit}"
     if short or column.kind == "date":
         return when.strftime("%Y-%m-%d")

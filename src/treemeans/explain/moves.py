@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Protocol
 
@@ -189,10 +189,12 @@ def short_number(first: float, last: float, *, up: bool) -> float:
     if first <= 0 <= last:
         return 0.0
     border = Decimal(first if up else last)
+    inwards = ROUND_CEILING if up else ROUND_FLOOR
     for digits in range(1, _EXACT + 1):
-        short = float(Context(digits, ROUND_CEILING if up else ROUND_FLOOR).plus(border))
-        if first <= short <= last:
-            return short
+        for mode in (ROUND_HALF_EVEN, inwards):  # the nearest may be the border itself
+            short = float(Context(digits, mode).plus(border))
+            if first <= short <= last:
+                return short
     return float(border)
 
 

@@ -64,7 +64,7 @@ def plain_value(column: Column, x: float) -> Plain:
     if column.is_date:
         try:
             when = moment(x, column.unit)
-        except (OverflowError, ValueError):  # outside the calendar
+        except ValueError:  # outside the calendar
             return x
         return when.date() if column.kind == "date" else when
     whole = column.kind in ("integer", "flag") and float(x).is_integer()

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from treemeans.columns import Columns
+from treemeans.columns.dates import moment
 from treemeans.columns.decimals import rows
 from treemeans.columns.interval import Interval
 from treemeans.export.branches import Chain, chain, features_cut, refuse_same_name
-from treemeans.export.moments import last_moment
 from treemeans.tree import ThresholdTree
 
 _INDENT = "    "
@@ -101,5 +101,5 @@ def _statements(columns: Columns, tests: Chain, indent: str) -> Iterator[str]:
 
 def _comparison(side: Interval, *, typed: bool) -> str:
     sign, threshold = ("<=", side.upto) if np.isfinite(side.upto) else (">", side.above)
-    bound = last_moment(threshold) if typed else float(threshold)
+    bound = moment(threshold, "D") if typed else float(threshold)
     return f"{sign} {repr(bound).removeprefix('datetime.')}"

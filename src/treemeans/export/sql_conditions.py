@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from treemeans.columns import Column, Columns
+from treemeans.columns.dates import moment
 from treemeans.columns.interval import Interval
 from treemeans.explain.boxes import Box
-from treemeans.export.moments import last_moment
 from treemeans.export.sql_dialects import Dialect, Expression, as_double
 from treemeans.extras import need
 
@@ -147,8 +147,8 @@ class Conditions:
         if column.typed:
             if self._dialect.casts_dates:
                 value = self._dialect.as_moment(self.exp, value)
-            moment = self._dialect.moment(self.exp, last_moment(threshold))
-            return {"this": value, "expression": moment}
+            last = self._dialect.moment(self.exp, moment(threshold, "D"))
+            return {"this": value, "expression": last}
         if abs(threshold) >= _WHOLE:  # some compare large integers exactly; predict as floats
             value = as_double(self.exp, value)
         # Zero for minus zero, which is no other number.

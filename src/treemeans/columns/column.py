@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,6 +32,8 @@ class Column:
         Of a category: every row is in one of the categories of ``source`` that have a column.
     typed : bool
         Of a date: X holds dates, not their numbers.
+    missing : float, optional
+        The number that stands in where there is no value.
 
     Examples
     --------
@@ -45,6 +48,7 @@ class Column:
     value: str = ""
     complete: bool = False
     typed: bool = False
+    missing: float | None = None
 
     def __post_init__(self) -> None:
         texts = (self.name, self.kind, self.unit, self.source, self.value)
@@ -59,6 +63,11 @@ class Column:
             raise ValueError(
                 f"Dates are counted in one of {', '.join(PER_DAY)}; {self.name!r} in {self.unit!r}."
             )
+        if self.missing is not None and not _is_finite(self.missing):
+            raise ValueError(
+                f"What stands in for a missing value of {self.name!r} must be a finite number, or "
+                f"None; got {self.missing!r}."
+            )
 
     @property
     def is_date(self) -> bool:
@@ -72,6 +81,11 @@ class Column:
 
 
 Columns = tuple[Column, ...]
+
+
+def _is_finite(number: Any) -> bool:
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    return is_number and abs(number) <= sys.float_info.max
 
 
 def plain_columns(n_features: int, names: Iterable[Any] | None = None) -> Columns:
@@ -104,10 +118,21 @@ def described(
     for key, counted in (dates or {}).items():
         i = position(columns, key)
         whole_days = counted == "D" and columns[i].kind != "number"
-        changed[i] = Column(columns[i].name, "date" if whole_days else "time", str(counted))
+        changed[i] = Column(
+            columns[i].name,
+            "date" if whole_days else "time",
+            str(counted),
+            missing=columns[i].missing,
+        )
     for source, members in _members(columns, categories).items():
         for i, value in members.items():
-            changed[i] = Column(columns[i].name, "category", source=source, value=value)
+            changed[i] = Column(
+                columns[i].name,
+                "category",
+                source=source,
+                value=value,
+                missing=columns[i].missing,
+            )
     return tuple(changed)
 
 

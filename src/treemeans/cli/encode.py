@@ -1,0 +1,163 @@
+"""Tables as numbers to cluster, and what these numbers stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from treemeans.cli.encode_with import encode_with, sources
+from treemeans.cli.errors import InputError, check_different, check_names, quoted, some
+from treemeans.cli.looks import Look, Wish, looked_at
+from treemeans.cli.read import decimal_mark
+from treemeans.cli.values import Floats
+from treemeans.columns import Columns
+
+MISSING = ("refuse", "drop", "median")
+
+__all__ = ["MISSING", "Encoded", "encode", "encode_with", "sources"]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A table as numbers.
+
+    Attributes
+    ----------
+    X : (n_rows, n_columns)
+    columns : what is known of the columns of X; enough for ``encode_with``
+    rows : the rows of the table that X holds, counted from 0
+    dropped : how many it does not hold
+    notes : sentences for the user about what was left out or taken for something
+    """
+
+    X: Floats
+    columns: Columns
+    rows: NDArray[np.int64]
+    dropped: int
+    notes: list[str] = field(default_factory=list)
+
+
+def encode(
+    table: pa.Table,
+    *,
+    columns: Sequence[str] | None = None,
+    id: str | None = None,  # noqa: A002
+    missing: str = "refuse",
+) -> Encoded:
+    """Numbers as they are, dates as days since 1970, a 0/1 column for each category.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    columns : sequence of str, optional
+        Those to use, in this order; by default all that can be used and are no identifiers.
+    id : str, optional
+        The column that identifies rows; it is not used.
+    missing : {"refuse", "drop", "median"}
+        What to do with rows that have no value in some column. "median" puts the median in its
+        place, and the most frequent category; the columns keep it for later tables.
+
+    Examples
+    --------
+    >>> table = pa.table({"age": [31, 42, 37], "color": ["red", "blue", "red"]})
+    >>> encoded = encode(table)
+    >>> [column.name for column in encoded.columns]
+    ['age', 'color=red', 'color=blue']
+    >>> encoded.X
+    array([[31.,  1.,  0.],
+           [42.,  0.,  1.],
+           [37.,  1.,  0.]])
+    """
+    if missing not in MISSING:
+        raise InputError(f"--missing must be one of {', '.join(MISSING)}; got {quoted(missing)}.")
+    names = _names(table, columns, id)
+    wish = Wish(columns is not None, missing == "median", decimal_mark(table))
+    looks = [looked_at(name, table.column(name), wish) for name in names]
+    rows = np.arange(table.num_rows)
+    absent = _absent(looks, table.num_rows)
+    if absent.any() and missing == "refuse":
+        raise _refused(looks, absent)
+    if absent.any() and missing == "drop":
+        rows = np.flatnonzero(~absent)
+        if not len(rows):
+            raise _refused(looks, absent)
+        table = table.take(rows)
+        looks = [  # some values may be gone, and what is left be the same in all rows
+            looked_at(look.name, table.column(look.name), wish) if look.used else look
+            for look in looks
+        ]
+    described = _described(looks, table.schema.names)
+    notes = [look.note for look in looks if look.note]
+    if not described:
+        raise InputError(f"No column is left to cluster by: {some(n.rstrip('.') for n in notes)}.")
+    X = encode_with(table.select([look.name for look in looks if look.used]), described)
+    return Encoded(X, described, rows, len(absent) - len(rows), notes)
+
+
+def _names(table: pa.Table, columns: Sequence[str] | None, identifier: str | None) -> list[str]:
+    """The columns to look at."""
+    names: list[str] = table.schema.names
+    check_different(names, "The table")
+    check_names([identifier] if identifier is not None else [], names, "the table")
+    check_names(columns or (), names, "the table")
+    if not table.num_rows:
+        raise InputError("The table has no rows; there must be some.")
+    if columns is not None and not len(columns):
+        raise InputError("No column is asked for; name at least one.")
+    if columns is not None and identifier in columns:
+        raise InputError(
+            f"Column {quoted(str(identifier))} cannot both identify rows and be clustered by; "
+            "name it once."
+        )
+    return [name for name in dict.fromkeys(columns or names) if name != identifier]
+
+
+def _absent(looks: Sequence[Look], n_rows: int) -> NDArray[np.bool_]:
+    """The rows that lack a value in a column that is used."""
+    absent = np.zeros(n_rows, dtype=bool)
+    for look in looks:
+        if look.used and look.missing is not None:
+            absent |= look.missing
+    return absent
+
+
+def _refused(looks: Sequence[Look], absent: NDArray[np.bool_]) -> InputError:
+    counts = {
+        look.name: np.count_nonzero(look.missing)
+        for look in looks
+        if look.used and look.missing is not None
+    }
+    columns = some(f"{quoted(name)}: {count}" for name, count in counts.items())
+    if absent.all():
+        advice = "use --missing median, or --columns to use other columns."
+    else:
+        advice = "use --missing drop or --missing median, or fill them in."
+    rows = f"{np.count_nonzero(absent)} of {len(absent)} rows"
+    return InputError(f"{rows} have missing values ({columns}); {advice}")
+
+
+def _described(looks: Sequence[Look], taken: Sequence[str]) -> Columns:
+    """The columns of X, each with a name of its own."""
+    names = set(taken)
+    described = []
+    for look in looks:
+        for column in look.columns:
+            name = column.name
+            if column.kind == "category":
+                name = _free(name, names)
+            described.append(replace(column, name=name))
+            names.add(name)
+    return tuple(described)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name for a one-hot column that no column of the table has."""
+    candidate, count = name, 1
+    while candidate in taken:
+        count += 1
+        candidate = f"{name} ({count})"
+    return candidate

@@ -1,0 +1,91 @@
+"""Rows of Arrow as lines of CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import compute as pc
+from pyarrow import types
+
+from treemeans.cli.errors import InputError, quoted
+from treemeans.cli.values import kind_of, plain
+
+_TEXT = pa.large_string()
+
+
+def header(names: Sequence[str], delimiter: str) -> bytes:
+    """The line of names."""
+    return lines(pa.record_batch([pa.array([name]) for name in names], names=names), delimiter)
+
+
+def lines(batch: pa.RecordBatch, delimiter: str) -> bytes:
+    """The rows, with quotation marks only where they are needed.
+
+    Examples
+    --------
+    >>> batch = pa.record_batch({"x": [1.5, None], "said": ["yes, no", "no"]})
+    >>> print(lines(batch, ",").decode(), end="")
+    1.5,"yes, no"
+    ,no
+    """
+    if not batch.num_rows:
+        return b""
+    cells = [_cells(values, delimiter) for values in batch.columns]
+    if len(cells) == 1:  # an empty line would not count as a row
+        cells = [pc.if_else(pc.equal(cells[0], ""), '""', cells[0])]
+    joined = pc.binary_join_element_wise(*cells, pa.scalar(delimiter, _TEXT))
+    ended = pc.binary_join_element_wise(joined, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
+    return _end_to_end(ended)
+
+
+def refuse_nested(schema: pa.Schema) -> None:
+    """Refuse what a line of text cannot hold."""
+    for field in schema:
+        if types.is_nested(field.type) or types.is_union(field.type):
+            raise InputError(
+                f"Column {quoted(field.name)} holds {field.type}, which a CSV file cannot; write "
+                "a Parquet or Arrow file instead."
+            )
+
+
+def _cells(values: Any, delimiter: str) -> Any:
+    """Values as they stand between delimiters."""
+    values = plain(values)
+    if types.is_timestamp(values.type) and values.type.tz is not None:
+        values = pc.cast(values, pa.timestamp(values.type.unit, "UTC"))
+    if types.is_float16(values.type):
+        values = pc.cast(values, pa.float32())
+    try:
+        text = pc.fill_null(pc.cast(values, _TEXT), "")
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(
+            f"A column of the type {values.type} cannot be written as CSV; write a Parquet or "
+            "Arrow file instead."
+        ) from error
+    if kind_of(values.type) not in ("text", ""):
+        return text
+    whole = _end_to_end(text)
+    marks = [mark for mark in ('"', "\n", "\r", delimiter) if mark.encode() in whole]
+    return _in_quotation_marks(text, marks) if marks else text
+
+
+def _in_quotation_marks(text: Any, marks: Sequence[str]) -> Any:
+    """The values that hold one of the marks, so that these are no part of the format."""
+    special = pc.match_substring_regex(text, f"[{''.join(marks)}]")
+    inner = pc.replace_substring(text, '"', '""')
+    mark = pa.scalar('"', _TEXT)
+    enclosed = pc.binary_join_element_wise(mark, inner, mark, pa.scalar("", _TEXT))
+    return pc.if_else(special, enclosed, text)
+
+
+def _end_to_end(text: Any) -> bytes:
+    """All the values of an array of large text, one after the other."""
+    _, offsets, data = text.buffers()
+    if data is None:
+        return b""
+    ends = memoryview(offsets).cast("q")
+    start, stop = ends[text.offset], ends[text.offset + len(text)]
+    whole: bytes = data.slice(start, stop - start).to_pybytes()
+    return whole

@@ -52,7 +52,7 @@ def column(values, kind=None):
         ([0, 1, 1], pa.int64(), [0, 1, 1], "flag"),
         ([True, False, True], pa.bool_(), [1, 0, 1], "flag"),
         ([1.0, 2.0, 2.0], pa.float32(), [1, 2, 2], "number"),
-        ([1.5, 2.0, 2.0], pa.float16(), [1.5, 2, 2], "number"),
+        (np.array([1.5, 2, 2], np.float16), None, [1.5, 2, 2], "number"),
         ([decimal.Decimal("1.25"), decimal.Decimal("-2")], None, [1.25, -2], "number"),
         ([decimal.Decimal("3"), decimal.Decimal("2")], None, [3, 2], "integer"),
         ([0, 1, -1], pa.date32(), [0, 1, -1], "date"),
@@ -277,6 +277,13 @@ def test_categories_with_numbers_among_them():
     assert "data row 4 has '5more'" in encoded.notes[0]
     codes = column(["00501", "10001", "00501"])
     assert names(codes) == ["x=00501", "x=10001", "other"]
+
+
+@pytest.mark.parametrize(
+    "values", [["1.2.13", "1.10.2"], ["1,2,3", "1,3"], ["18-25", "26-35"], ["A1", "10-20-30"]]
+)
+def test_categories_that_have_digits(values):
+    assert names(column(values)) == [*sorted(f"x={value}" for value in values), "other"]
 
 
 def test_missing_words_in_text_of_numbers():

@@ -2,6 +2,7 @@
 
 import bz2
 import datetime
+import gc
 import gzip
 import io
 import os
@@ -387,3 +388,25 @@ def test_batches_have_the_values_of_the_whole(tmp_path_factory, values):
         assert same.to_pylist() == batched.to_pylist()
     texts = whole(read_batches(path, text=True))["x"].to_pylist()
     assert texts == values
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.arrow"])
+def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(delimited, "BLOCK", 1 << 17)
+    n, at_once = 300_000, 10_000
+    table = pa.table({f"x{i}": np.arange(n) * (i + 0.5) for i in range(10)})
+    if name == "x.arrow":
+        feather.write_feather(table, str(tmp_path / name), compression="lz4", chunksize=at_once)
+    elif name == "x.parquet":
+        pq.write_table(table, tmp_path / name, row_group_size=at_once)
+    else:
+        pacsv.write_csv(table, tmp_path / name)
+    size = table.nbytes
+    del table
+    gc.collect()
+    before, rows, most = pa.total_allocated_bytes(), 0, 0
+    for batch in read_batches(tmp_path / name, batch_rows=at_once, text=True):
+        rows += batch.num_rows
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert rows == n
+    assert most < size / 3

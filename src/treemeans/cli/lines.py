@@ -25,7 +25,7 @@ def lines(batch: pa.RecordBatch, delimiter: str) -> bytes:
 
     Examples
     --------
-    >>> batch = pa.record_batch({"x": [1.5, None], "said": ["yes, no", "no"]})
+    >>> batch = pa.RecordBatch.from_pydict({"x": [1.5, None], "said": ["yes, no", "no"]})
     >>> print(lines(batch, ",").decode(), end="")
     1.5,"yes, no"
     ,no
@@ -34,7 +34,8 @@ def lines(batch: pa.RecordBatch, delimiter: str) -> bytes:
         return b""
     cells = [_cells(values, delimiter) for values in batch.columns]
     if len(cells) == 1:  # an empty line would not count as a row
-        cells = [pc.if_else(pc.equal(cells[0], ""), '""', cells[0])]
+        empty = pc.make_struct(pc.equal(cells[0], ""))
+        cells = [pc.case_when(empty, pa.scalar('""', _TEXT), cells[0])]
     joined = pc.binary_join_element_wise(*cells, pa.scalar(delimiter, _TEXT))
     ended = pc.binary_join_element_wise(joined, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
     return _end_to_end(ended)
@@ -55,8 +56,6 @@ def _cells(values: Any, delimiter: str) -> Any:
     values = plain(values)
     if types.is_timestamp(values.type) and values.type.tz is not None:
         values = pc.cast(values, pa.timestamp(values.type.unit, "UTC"))
-    if types.is_float16(values.type):
-        values = pc.cast(values, pa.float32())
     try:
         text = pc.fill_null(pc.cast(values, _TEXT), "")
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from treemeans.cli.written import booleans_of, cast, cells, with_point
+from treemeans.cli.written import booleans_of, cast, cells, with_point, without
 
 # What the values of a column may be, from narrow to wide within each family.
 _FAMILIES = (
@@ -77,14 +77,10 @@ def _holds(candidate: Any, present: Any, decimal: str) -> bool:
 
 
 def _read(values: Any, wanted: Any, decimal: str) -> Any:
-    values = cells(values) if not pa.types.is_string(wanted) else _without_empty(values)
+    is_text = pa.types.is_string(wanted)
+    values = without(values, pc.equal(values, "")) if is_text else cells(values)
     if pa.types.is_boolean(wanted):
         return booleans_of(values)
     if pa.types.is_floating(wanted):
         values = with_point(values, decimal)
     return pc.cast(values, wanted)
-
-
-def _without_empty(values: Any) -> Any:
-    """Text with nulls in place of empty values."""
-    return pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.string()), values)

@@ -14,8 +14,8 @@ from treemeans.cli.written import UnreadableError, cast, cells, read_dates, with
 MOST_CATEGORIES = 50
 _LEADING_ZERO = r"^[+-]?0\d"
 _ISO_DATE = r"^\d{4}-\d\d-\d\d"
-_OTHER_DATE = r"^(\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d)|\d{4}[./]\d{1,2}[./]\d{1,2})\b"
-_SEPARATED = r"^[+-]?\d+([.,' ]\d+)*$"
+_OTHER_DATE = r"^(\d\d?[./-]\d\d?[./-]\d{4}|\d\d?/\d\d?/\d\d|\d{4}[./]\d\d?[./]\d\d?)\b"
+_SEPARATED = r"^[+-]?(\d{1,3}([.,' ]\d{3})+|\d+)([.,]\d+)?$"
 _ADORNED = r"^[+-]?[$€£¥]?\s*[+-]?\d[\d.,' ]*\s*[%$€£¥]?$"
 
 

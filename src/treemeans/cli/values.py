@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 from pyarrow import compute as pc
 from pyarrow import types
 
-from treemeans.cli.written import read_dates, read_numbers
+from treemeans.cli.written import read_dates, read_numbers, without
 from treemeans.columns.dates import PER_DAY
 
 Floats = NDArray[np.float64]
 
 
 def plain(values: Any) -> Any:
-    """The values themselves, where they are kept by number in a dictionary or as views."""
+    """The values themselves, where they are kept in a way that pyarrow computes little with."""
     if types.is_dictionary(values.type):
         values = pc.cast(values, values.type.value_type)
+    if types.is_float16(values.type):
+        halves = values.to_numpy(**_copying(values))
+        return pa.array(halves.astype(np.float32), from_pandas=True)
     return pc.cast(values, pa.string()) if str(values.type) == "string_view" else values
 
 
@@ -104,7 +107,7 @@ def as_text(values: Any) -> Any:
         return pc.cast(values, pa.string())
     if not is_text(values.type):
         values = pc.cast(values, pa.string())
-    return pc.if_else(pc.equal(values, ""), pa.scalar(None, values.type), values)
+    return without(values, pc.equal(values, ""))
 
 
 def _microseconds(nanoseconds: Any) -> Floats:

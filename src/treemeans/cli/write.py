@@ -51,7 +51,7 @@ class Writer:
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "labelled.csv"
-    >>> batch = pa.record_batch({"name": ["Ann", "O, Bob"]})
+    >>> batch = pa.RecordBatch.from_pydict({"name": ["Ann", "O, Bob"]})
     >>> with Writer(path) as writer:
     ...     writer.write(with_column(batch, "cluster", [0, 1]))
     >>> print(path.read_text(), end="")
@@ -80,8 +80,13 @@ class Writer:
             if self._format.kind == "text":
                 refuse_nested(batch.schema)
             self._open()
-            self._sink = _sink(self._format, self._file, batch.schema)
-        self._sink.write(batch)
+        try:
+            if self._sink is None:
+                self._sink = _sink(self._format, self._file, batch.schema)
+            self._sink.write(batch)
+        except OSError as failed:
+            self._explain(failed)
+            raise
 
     def __exit__(
         self,
@@ -92,6 +97,9 @@ class Writer:
         try:
             if kind is None and self._sink is not None:
                 self._finish()
+        except OSError as failed:
+            self._explain(failed)
+            raise
         finally:
             self._discard()
 
@@ -132,6 +140,11 @@ class Writer:
         os.replace(self._part, self._path)
         self._part = None
 
+    def _explain(self, error: OSError) -> None:
+        """Say in a sentence that a disk is full; a reader of a pipe that is gone is no mistake."""
+        if self._path is not None and not isinstance(error, BrokenPipeError):
+            raise _unwritable(self._path, error) from error
+
     def _discard(self) -> None:
         """Leave nothing half done behind."""
         if self._sink is not None:
@@ -151,7 +164,7 @@ def with_column(batch: pa.RecordBatch, name: str, values: Any) -> pa.RecordBatch
 
     Examples
     --------
-    >>> with_column(pa.record_batch({"age": [31]}), "cluster", [2]).to_pydict()
+    >>> with_column(pa.RecordBatch.from_pydict({"age": [31]}), "cluster", [2]).to_pydict()
     {'age': [31], 'cluster': [2]}
     """
     if name in batch.schema.names:
@@ -261,5 +274,5 @@ def _exists(path: Path) -> InputError:
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:
-    reason = error.strerror or error
+    reason = str(error.strerror or error).rpartition("] ")[2]
     return InputError(f"{quoted_path(path)} cannot be written ({reason}); choose another place.")

@@ -31,7 +31,13 @@ def cells(values: Any) -> Any:
     """Values without blanks around them, null where nothing is written."""
     trimmed = pc.utf8_trim_whitespace(values)
     nothing = pc.is_in(trimmed, value_set=pa.array(NOTHING, trimmed.type))
-    return pc.if_else(nothing, pa.scalar(None, trimmed.type), trimmed)
+    return without(trimmed, nothing)
+
+
+def without(values: Any, mask: Any) -> Any:
+    """Text with null where the mask is true."""
+    # Not if_else: in pyarrow 15 to 17 it spoils text that is a slice, beside a scalar.
+    return pc.case_when(pc.make_struct(pc.invert(mask)), values)
 
 
 def cast(values: Any, wanted: Any) -> Any | None:

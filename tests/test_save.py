@@ -273,7 +273,7 @@ def test_files_of_old_still_load(path, tmp_path):
         value = dict(value["pairs"]) if isinstance(value, dict) else value
         assert model.get_params()[name] == value, name
     described = [
-        {name: value for name, value in vars(column).items() if value not in ("", False)}
+        {name: value for name, value in vars(column).items() if value not in ("", False, None)}
         for column in model.columns_
     ]
     assert described == [{"kind": "number"} | column for column in document["columns"]]

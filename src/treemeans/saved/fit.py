@@ -83,8 +83,10 @@ def _write_column(column: Column) -> dict[str, Any]:
 
 
 def _read_column(entry: Entries) -> Column:
+    # What an entry holds is told by what stands where there is none: False, None or text.
+    reads: dict[Any, Any] = {False: entry.flag, None: entry.number}
     given: dict[str, Any] = {
-        name: entry.flag(name) if default is False else entry.text(name)
+        name: reads.get(default, entry.text)(name)
         for name, default in _COLUMN.items()
         if name == "name" or entry.has(name)
     }

@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from treemeans.columns.dates import count_of, moment
 
 _DIGITS = 6  # of a number that need not be short
+_NOTHING = 1e-9  # a share that stems from adding up floats
 _EXACT = 17  # significant digits that tell any two floats apart
 
 
@@ -28,6 +29,22 @@ def rows(weight: float) -> str:
     return f"{written(round(weight, 2))} row{'' if weight == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """A share in whole percents, but neither 0 % of something nor 100 % of not quite all.
+
+    Examples
+    --------
+    >>> percent(0.44), percent(0.002), percent(0.9999)
+    ('44 %', '<1 %', '>99 %')
+    """
+    whole = round(100 * share)
+    if whole == 0 and share > _NOTHING:
+        return "<1 %"
+    if whole == 100 and share < 1 - _NOTHING:
+        return ">99 %"
+    return f"{whole} %"
+
+
 def about(number: float) -> str:
     """A number to four significant digits, for means and margins."""
     if number != 0 and not 1e-4 <= abs(number) < 1e12:
@@ -35,6 +52,19 @@ def about(number: float) -> str:
     digits = max(0, 3 - math.floor(math.log10(abs(number)))) if number else 0
     text = f"{number:.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def telling_place(x: float, y: float) -> int:
+    """To how many decimal places two numbers are compared: three digits, two of the difference.
+
+    Examples
+    --------
+    >>> telling_place(0.04147, 0.0000013), telling_place(1013.25, 1013.34), telling_place(502.6, 0)
+    (4, 3, 0)
+    """
+    wanted = [(max(abs(x), abs(y)), 3), (abs(x - y), 2)]
+    known = [(size, digits) for size, digits in wanted if 0 < size < math.inf]
+    return max([0, *(digits - 1 - math.floor(math.log10(size)) for size, digits in known)])
 
 
 def shown(threshold: float, below: float, above: float) -> float:

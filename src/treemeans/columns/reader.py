@@ -9,7 +9,7 @@ import numpy as np
 
 from treemeans.columns.column import Column, Columns
 from treemeans.columns.dates import moment
-from treemeans.columns.decimals import about, shown, shown_date, written
+from treemeans.columns.decimals import about, percent, shown, shown_date, telling_place, written
 from treemeans.columns.interval import EVERYTHING, Interval
 from treemeans.tree import ThresholdTree
 
@@ -87,10 +87,22 @@ class Reader:
         """A mean of a column: shares of categories, dates of dates, four digits of a number."""
         column = self.columns[feature]
         if column.kind in ("category", "flag"):
-            return f"{100 * x:.0f} %"
+            return percent(x)
         if column.is_date:
-            return _date(column, x, short=True)
+            return _date(column, x, "%Y-%m-%d")
         return _with_unit(column, about(x))
+
+    def compared(self, feature: int, x: float, y: float) -> tuple[str, str]:
+        """Two means of a column, to as many digits as it takes to tell them apart."""
+        column = self.columns[feature]
+        words = self.mean(feature, x), self.mean(feature, y)
+        if column.kind in ("category", "flag") or (column.is_date and words[0] != words[1]):
+            return words
+        if column.is_date:
+            return _date(column, x, "%Y-%m-%d %H:%M"), _date(column, y, "%Y-%m-%d %H:%M")
+        place = telling_place(x, y)
+        short = [_with_unit(column, written(round(each, place))) for each in (x, y)]
+        return short[0], short[1]
 
     def _bound(self, feature: int, threshold: float) -> float:
         below, above = self._gaps.get((feature, threshold), (threshold, threshold))
@@ -105,13 +117,15 @@ class Reader:
         fixed = [(i, box[i].above >= 0) for i in members if not box.get(i, EVERYTHING).is_all]
         yes = [self.columns[i].value for i, is_it in fixed if is_it]
         no = [self.columns[i].value for i, is_it in fixed if not is_it]
-        if not yes and len(no) == len(members) - 1 and self.columns[members[0]].complete:
-            yes = [self.columns[i].value for i in members if self.columns[i].value not in no]
         if yes:
             return f"{source} = {' and '.join(yes)}"
+        rest = [self.columns[i].value for i in members if self.columns[i].value not in no]
+        complete = all(self.columns[i].complete for i in members)
+        if no and complete and 0 < len(rest) < max(len(no), 2):
+            return f"{source} = {rest[0]}" if len(rest) == 1 else _listed(source, "in", rest)
         if len(no) == 1:
             return f"{source} != {no[0]}"
-        return f"{source} not in ({', '.join(no)})" if no else ""
+        return _listed(source, "not in", no) if no else ""
 
 
 def _gaps(tree: ThresholdTree) -> dict[tuple[int, float], tuple[float, float]]:
@@ -137,6 +151,8 @@ def _whole_words(column: Column, above: float, upto: float) -> str:
     """Of a column of integers, or whole days: only they count."""
     least = math.floor(above) + 1.0 if math.isfinite(above) else above
     most = math.floor(upto) if math.isfinite(upto) else upto
+    if least > most:  # two cuts in one gap between integers
+        return _number_words(column, above, upto)
     if math.isinf(most):
         return f"{column.name} >= {_text(column, least)}"
     if math.isinf(least):
@@ -154,12 +170,16 @@ def _with_unit(column: Column, number: str) -> str:
     return f"{number} {column.unit}" if column.unit else number
 
 
-def _date(column: Column, x: float, *, short: bool = False) -> str:
+def _listed(source: str, relation: str, values: list[str]) -> str:
+    return f"{source} {relation} ({', '.join(values)})"
+
+
+def _date(column: Column, x: float, form: str = "") -> str:
     try:
         when = moment(x, column.unit)
     except ValueError:  # outside the calendar
         return f"{written(x)} {column.unit}"
-    if short or column.kind == "date":
-        return when.strftime("%Y-%m-%d")
+    if form or column.kind == "date":
+        return when.strftime(form or "%Y-%m-%d")
     text = when.isoformat(sep=" ")
     return text.removesuffix(":00").removesuffix(" 00:00")

@@ -1,0 +1,352 @@
+"""Rules: what each cluster is, in the fewest plain conditions, with figures."""
+
+from __future__ import annotations
+
+import html
+import math
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from treemeans.columns import Columns
+from treemeans.columns.decimals import percent, rows
+from treemeans.explain.boxes import Box
+from treemeans.explain.frames import data_frame
+from treemeans.explain.profile import Difference
+
+_WIDTH = 100  # of a line of text
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Conditions that a row of a cluster meets, all of them.
+
+    Attributes
+    ----------
+    box : dict of column number to Interval, the exact conditions
+    conditions : tuple of str, the same in words
+    size : weight of the rows counted here: of those in several rules of a cluster, at the first
+    coverage : their share of all rows
+    purity : the share of them that the reference gives to the same cluster; NaN if there are none
+    """
+
+    box: Box
+    conditions: tuple[str, ...]
+    size: float
+    coverage: float
+    purity: float
+
+    def __str__(self) -> str:
+        return " and ".join(self.conditions) or "any row"
+
+
+@dataclass(frozen=True)
+class ClusterRules:
+    """A cluster: a row is in it if it meets any of the rules.
+
+    Attributes
+    ----------
+    cluster : its number
+    size : weight of its rows
+    coverage : their share of all rows
+    purity : the share of them that the reference gives to this cluster; NaN if there are none
+    cost : its k-means cost
+    cost_share : the share of that in the cost of all clusters
+    apart : tuple of Difference, the columns in which it differs most from the other rows
+    rules : tuple of Rule, the largest first
+    """
+
+    cluster: int
+    size: float
+    coverage: float
+    purity: float
+    cost: float
+    cost_share: float
+    apart: tuple[Difference, ...]
+    rules: tuple[Rule, ...]
+
+    @property
+    def summary(self) -> str:
+        """What sets it apart, in a line."""
+        if not self.size:
+            return "no rows"
+        return ", ".join(each.text for each in self.apart)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __str__(self) -> str:
+        lines = [f"cluster {self.cluster}: {_figures(self)}"]
+        if self.apart:
+            lines += _folded("  apart: ", [each.text for each in self.apart], end=",")
+        for i, rule in enumerate(self.rules):
+            conditions = list(rule.conditions or [str(rule)])
+            if len(self.rules) > 1:
+                conditions[-1] += f"  ({rows(rule.size)})"
+            lines += _folded("  or if " if i else "  if ", conditions, begin="and ")
+        return "\n".join(lines)
+
+
+class Rules(Sequence[ClusterRules]):
+    """What each cluster is; ``model.rules()`` makes it.
+
+    A sequence of ``ClusterRules``, in the order of the clusters. ``print`` shows it as text, a
+    notebook as a table.
+
+    Parameters
+    ----------
+    clusters : sequence of ClusterRules
+    columns : tuple of Column
+    reference_cost : float
+        K-means cost of the reference.
+    """
+
+    def __init__(
+        self, clusters: Sequence[ClusterRules], columns: Columns, reference_cost: float
+    ) -> None:
+        self.clusters = tuple(clusters)
+        self.columns = columns
+        self.reference_cost = reference_cost
+
+    @overload
+    def __getitem__(self, index: int) -> ClusterRules: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ClusterRules, ...]: ...
+    def __getitem__(self, index: Any) -> Any:
+        return self.clusters[index]
+
+    def __len__(self) -> int:
+        return len(self.clusters)
+
+    @property
+    def size(self) -> float:
+        """Weight of all rows."""
+        return math.fsum(each.size for each in self.clusters)
+
+    @property
+    def cost(self) -> float:
+        """K-means cost of all clusters."""
+        return math.fsum(each.cost for each in self.clusters)
+
+    @property
+    def purity(self) -> float:
+        """The share of all rows that the reference gives to the same cluster."""
+        right = math.fsum(each.size * each.purity for each in self.clusters if each.size)
+        return right / self.size if self.size else math.nan
+
+    def __repr__(self) -> str:
+        return f"Rules({len(self)} clusters, {_number_of_rules(self)})"
+
+    def __str__(self) -> str:
+        return "\n".join([_overall(self), *("\n" + str(each) for each in self.clusters)])
+
+    def _repr_html_(self) -> str:
+        head = ("cluster", "rows", "as in the reference", "of the cost", "apart", "rules")
+        cells = "".join(f"<th>{title}</th>" for title in head)
+        body = "".join(_html_row(each) for each in self.clusters)
+        return (
+            f"<table><caption>{html.escape(_overall(self))}</caption>"
+            f"<thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain lists, numbers and text, ready for JSON.
+
+        Bounds are the exact thresholds, ``above < value <= upto``; None where there is none, and
+        where a share is of no rows.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data)
+        >>> model.rules().to_dict()["clusters"][1]["rules"][0]["bounds"]
+        [{'feature': 2, 'column': 'x2', 'above': None, 'upto': 2.45}]
+        """
+        return {
+            "size": self.size,
+            "purity": _known(self.purity),
+            "cost": self.cost,
+            "reference_cost": self.reference_cost,
+            "clusters": [_cluster_dict(each, self.columns) for each in self.clusters],
+        }
+
+    def to_frame(self, package: str = "pandas") -> Any:
+        """A data frame with a row for each rule.
+
+        Parameters
+        ----------
+        package : {"pandas", "polars"}
+
+        Returns
+        -------
+        DataFrame
+            ``cluster``, ``rule`` (numbered within the cluster), ``conditions`` (in words),
+            ``size``, ``coverage`` and ``purity`` of the rule; then, the same for all rules of a
+            cluster, ``cluster_size``, ``cluster_coverage``, ``cluster_purity``, ``cluster_cost``,
+            ``cluster_cost_share`` and ``cluster_apart``. A cluster without rules has no row.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> rules = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data).rules()
+        >>> rules.to_frame()[["cluster", "conditions", "size"]]
+           cluster         conditions  size
+        0        0          x2 > 5.15  34.0
+        1        1         x2 <= 2.45  50.0
+        2        2  2.45 < x2 <= 5.15  66.0
+        """
+        records = list(_records(self))
+        columns = {name: [kind(each[name]) for each in records] for name, kind in _FRAME.items()}
+        return data_frame(package, columns)
+
+
+_FRAME = {
+    "cluster": int,
+    "rule": int,
+    "conditions": str,
+    "size": float,
+    "coverage": float,
+    "purity": float,
+    "cluster_size": float,
+    "cluster_coverage": float,
+    "cluster_purity": float,
+    "cluster_cost": float,
+    "cluster_cost_share": float,
+    "cluster_apart": str,
+}
+
+
+def _records(rules: Rules) -> Iterator[dict[str, Any]]:
+    for each in rules:
+        for i, rule in enumerate(each):
+            yield {
+                "cluster": each.cluster,
+                "rule": i,
+                "conditions": str(rule),
+                "size": rule.size,
+                "coverage": rule.coverage,
+                "purity": rule.purity,
+                "cluster_size": each.size,
+                "cluster_coverage": each.coverage,
+                "cluster_purity": each.purity,
+                "cluster_cost": each.cost,
+                "cluster_cost_share": each.cost_share,
+                "cluster_apart": each.summary,
+            }
+
+
+def _cluster_dict(each: ClusterRules, columns: Columns) -> dict[str, Any]:
+    return {
+        "cluster": each.cluster,
+        "size": each.size,
+        "coverage": each.coverage,
+        "purity": _known(each.purity),
+        "cost": each.cost,
+        "cost_share": each.cost_share,
+        "summary": each.summary,
+        "apart": [
+            {
+                "feature": one.feature,
+                "column": one.name,
+                "mean": one.mean,
+                "others": one.others,
+                "difference": one.difference,
+                "text": one.text,
+            }
+            for one in each.apart
+        ],
+        "rules": [_rule_dict(rule, columns) for rule in each],
+    }
+
+
+def _rule_dict(rule: Rule, columns: Columns) -> dict[str, Any]:
+    return {
+        "size": rule.size,
+        "coverage": rule.coverage,
+        "purity": _known(rule.purity),
+        "conditions": list(rule.conditions),
+        "bounds": [
+            {
+                "feature": feature,
+                "column": columns[feature].name,
+                "above": _known(interval.above),
+                "upto": _known(interval.upto),
+            }
+            for feature, interval in rule.box.items()
+        ],
+    }
+
+
+def _known(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+def _number_of_rules(rules: Rules) -> str:
+    number = sum(len(each) for each in rules)
+    return f"{number} rule{'' if number == 1 else 's'}"
+
+
+def _overall(rules: Rules) -> str:
+    """What all rules come to."""
+    clusters = f"{len(rules)} cluster{'' if len(rules) == 1 else 's'}"
+    words = f"{clusters}, {rows(rules.size)}, {_number_of_rules(rules)}"
+    if rules.size:
+        words += f": {percent(rules.purity)} as in the reference"
+    if rules.size and rules.reference_cost > 0:
+        words += f", {rules.cost / rules.reference_cost:.3f} times its cost"
+    return words
+
+
+def _figures(each: ClusterRules) -> str:
+    if not each.size:
+        return "no rows" if each.rules else "no rows, and no rule leads to it"
+    return (
+        f"{rows(each.size)} ({percent(each.coverage)}), {percent(each.purity)} as in the "
+        f"reference, {percent(each.cost_share)} of the cost"
+    )
+
+
+def _folded(start: str, phrases: Sequence[str], end: str = "", begin: str = "") -> list[str]:
+    """Phrases in a line, or in several that are not too long, broken between two phrases."""
+    lines = [start]
+    for i, phrase in enumerate(map(_on_one_line, phrases)):
+        more = f"{end} {begin}{phrase}" if i else phrase
+        if i and len(lines[-1]) + len(more) > _WIDTH:
+            lines[-1] += end
+            lines.append(f"      {begin}{phrase}")
+        else:
+            lines[-1] += more
+    return lines
+
+
+def _on_one_line(text: str) -> str:
+    """Text with control characters, which names may hold, written out."""
+    return "".join(
+        repr(letter)[1:-1] if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter
+        for letter in text
+    )
+
+
+def _html_row(each: ClusterRules) -> str:
+    with_rows = each.size > 0
+    cells = [
+        str(each.cluster),
+        f"{rows(each.size)} ({percent(each.coverage)})" if with_rows else "no rows",
+        percent(each.purity) if with_rows else "",
+        percent(each.cost_share) if with_rows else "",
+    ]
+    parts = [html.escape(text) for text in cells]
+    parts.append("<br>".join(html.escape(one.text) for one in each.apart))
+    several = len(each.rules) > 1
+    said = [f"{rule} ({rows(rule.size)})" if several else str(rule) for rule in each]
+    parts.append("<br>or ".join(html.escape(text) for text in said))
+    return "<tr>" + "".join(f"<td>{part}</td>" for part in parts) + "</tr>"

@@ -75,3 +75,10 @@ def test_two_categories():
     columns = [Column(v, "category", source="s", value=v, complete=True) for v in "ab"]
     assert reader_of(*columns).conditions({0: Interval(upto=0.5)}) == ["s = b"]
     assert reader_of(*columns[:1]).conditions({0: Interval()}) == []
+
+
+def test_names_that_look_like_numbers_are_quoted():
+    reader = reader_of(Column("150", "integer"), Column("28", "flag"), Column("3d"))
+    box = {0: Interval(1.5, 5.5), 1: Interval(above=0.5), 2: Interval(upto=2.5)}
+    assert reader.conditions(box) == ['2 <= "150" <= 5', '"28" = 1', "3d <= 2.5"]
+    assert [reader.title(i) for i in range(3)] == ['"150"', '"28"', "3d"]

@@ -70,11 +70,16 @@ class Reader:
         if column.kind == "category":
             return self._category(column.source, {feature: interval})
         if column.kind == "flag":
-            return f"{column.name} = {0 if interval.above < 0 else 1}"
+            return f"{_name(column)} = {0 if interval.above < 0 else 1}"
         low, high = self._bound(feature, interval.above), self._bound(feature, interval.upto)
         if column.kind in ("integer", "date"):
             return _whole_words(column, low, high)
         return _number_words(column, low, high)
+
+    def title(self, feature: int) -> str:
+        """What to call a column where there is no condition on it."""
+        column = self.columns[feature]
+        return column.title if column.kind == "category" else _name(column)
 
     def value(self, feature: int, x: float) -> str:
         """A value of a column as people write it."""
@@ -141,10 +146,10 @@ def _gaps(tree: ThresholdTree) -> dict[tuple[int, float], tuple[float, float]]:
 
 def _number_words(column: Column, above: float, upto: float) -> str:
     if math.isinf(upto):
-        return f"{column.name} > {_text(column, above)}"
+        return f"{_name(column)} > {_text(column, above)}"
     if math.isinf(above):
-        return f"{column.name} <= {_text(column, upto)}"
-    return f"{_text(column, above)} < {column.name} <= {_text(column, upto)}"
+        return f"{_name(column)} <= {_text(column, upto)}"
+    return f"{_text(column, above)} < {_name(column)} <= {_text(column, upto)}"
 
 
 def _whole_words(column: Column, above: float, upto: float) -> str:
@@ -154,16 +159,25 @@ def _whole_words(column: Column, above: float, upto: float) -> str:
     if least > most:  # two cuts in one gap between integers
         return _number_words(column, above, upto)
     if math.isinf(most):
-        return f"{column.name} >= {_text(column, least)}"
+        return f"{_name(column)} >= {_text(column, least)}"
     if math.isinf(least):
-        return f"{column.name} <= {_text(column, most)}"
+        return f"{_name(column)} <= {_text(column, most)}"
     if least == most:
-        return f"{column.name} = {_text(column, most)}"
-    return f"{_text(column, least)} <= {column.name} <= {_text(column, most)}"
+        return f"{_name(column)} = {_text(column, most)}"
+    return f"{_text(column, least)} <= {_name(column)} <= {_text(column, most)}"
 
 
 def _text(column: Column, x: float) -> str:
     return _date(column, x) if column.is_date else _with_unit(column, written(x))
+
+
+def _name(column: Column) -> str:
+    """The name; in quotes where it looks like a number."""
+    try:
+        float(column.name)
+    except ValueError:
+        return column.name
+    return f'"{column.name}"'
 
 
 def _with_unit(column: Column, number: str) -> str:

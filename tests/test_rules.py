@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain import random_weights, scaled_pca
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, load_wine
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from treemeans import ExKMC, ThresholdTree
 from treemeans.columns import Column, plain_columns
+from treemeans.columns.dates import dates_as_days
 from treemeans.explain import merge
 from treemeans.explain.boxes import leaf_boxes
 from treemeans.explain.describe import describe
@@ -85,23 +89,20 @@ def test_fitted_models():
 # ---- the fewest ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
-@given(
-    st.integers(0, 2**32 - 1),
-    st.integers(2, 9),
-    st.sampled_from([(1, 6), (2, 3), (2, 4), (3, 2)]),
-    st.integers(1, 3),
+@pytest.mark.parametrize(
+    ("n_leaves", "n_features", "levels", "n_clusters"),
+    [(6, 1, 9, 2), (9, 2, 4, 3), (9, 3, 2, 2), (12, 3, 3, 2)],
 )
-def test_no_cover_of_the_leaves_has_fewer_boxes_or_bounds(seed, n_leaves, shape, n_clusters):
-    n_features, levels = shape
-    rng = np.random.default_rng(seed)
-    tree = oracle.random_tree(rng, n_leaves, n_features, n_clusters, levels + 1)
-    grid = Grid(tree, plain_columns(n_features))
-    for cluster in set(tree.label[tree.leaves].tolist()):
-        own = grid.leaves(set(np.flatnonzero(tree.is_leaf & (tree.label == cluster)).tolist()))
-        boxes = merge.merged(grid, own)
-        found = len(boxes), sum(grid.price(box) for box in boxes)
-        assert found <= oracle.fewest(tree, cluster)
+def test_no_cover_of_the_leaves_has_fewer_boxes_or_bounds(n_leaves, n_features, levels, n_clusters):
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        tree = oracle.random_tree(rng, n_leaves, n_features, n_clusters, levels)
+        grid = Grid(tree, plain_columns(n_features))
+        for cluster in set(tree.label[tree.leaves].tolist()):
+            own = grid.leaves(set(np.flatnonzero(tree.is_leaf & (tree.label == cluster)).tolist()))
+            boxes = merge.merged(grid, own)
+            found = len(boxes), sum(grid.price(box) for box in boxes)
+            assert found <= oracle.fewest(tree, cluster)
 
 
 def full_tree(formula, n_features, *given):
@@ -147,6 +148,13 @@ def test_the_same_rules_every_time():
     tree = oracle.random_tree(np.random.default_rng(3), 60, 4, 3, levels=5)
     first, second = (describe(oracle.facts_of(tree)).to_dict() for _ in range(2))
     assert first == second
+
+
+def test_rules_are_counted_before_conditions():
+    cheap = {0b0001: 1, 0b0010: 1, 0b0100: 1, 0b1000: 1}
+    pairs = {0b0011: 9, 0b1100: 9, 0b0110: 1, 0b1001: 8}
+    assert sorted(merge._fewest(0b1111, cheap | pairs)) == [0b0110, 0b1001]
+    assert len(merge._fewest(0b1111, cheap)) == 4
 
 
 def test_the_greedy_choice_is_a_cover():
@@ -258,6 +266,29 @@ def test_cuts_that_part_no_categories():
     tree = ThresholdTree(*parts, [0, 0, 0, 1, 2], 8)
     rules = describe(oracle.facts_of(tree, one_hot_columns()))
     assert [conditions(rules, cluster) for cluster in range(3)] == [[], ["any row"], []]
+
+
+def test_a_data_frame_with_dates_categories_and_whole_numbers():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    kind = rng.integers(3, size=600)
+    frame = pd.DataFrame(
+        {
+            "spend": rng.lognormal(kind + 3.0, 0.4).round(2),
+            "visits": rng.poisson(3 + 5 * kind),
+            "since": pd.Timestamp("2018-01-01") + pd.to_timedelta(rng.integers(900, size=600), "D"),
+        }
+    )
+    shares = np.array([[0.8, 0.1, 0.1, 0, 0], [0.1, 0.1, 0.3, 0.3, 0.2], [0, 0.3, 0.3, 0.3, 0.1]])
+    colors = pd.Series([rng.choice(COLORS, p=shares[k]) for k in kind], name="color")
+    frame = frame.join(pd.get_dummies(colors, prefix="color", dtype=float))
+    reference = make_pipeline(StandardScaler(), KMeans(4, n_init=3, random_state=0))
+    model = ExKMC(4, reference=reference, max_leaf_nodes=16, round_thresholds=True).fit(frame)
+    X = dates_as_days(frame).to_numpy(dtype=float)
+    assert model.predict(frame).tolist() == model.tree_.predict(X).tolist()
+    assert_exact(model.rules(), model.tree_, X)
+    assert any("color = " in str(rule) for each in model.rules() for rule in each)
+    assert "color_" not in str(model.rules())
 
 
 # ---- figures -------------------------------------------------------------------------------------

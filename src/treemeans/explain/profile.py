@@ -60,7 +60,7 @@ def differences(facts: Facts, reader: Reader, most: int = 3) -> list[tuple[Diffe
                 mean=float(mean[feature]),
                 others=float(others[cluster, feature]),
                 difference=float(steps[feature]),
-                text=f"{column.title} {words[0]} (others {words[1]})",
+                text=f"{reader.title(feature)} {words[0]} (others {words[1]})",
             )
             if len(told) == most:
                 break

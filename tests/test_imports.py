@@ -22,6 +22,7 @@ ALLOWED = {
     "plot": {"columns", "drawing", "explain", "export", "extras", "tree"},
     "saved": {"columns", "files", "path", "prune", "record", "reference", "tree"},
     "files": set(),
+    "sheets": {"columns"},
     "datasets": {"progress"},
     "costs": {"_core"},
     "limits": {"costs"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 _FLAT = 1e-3  # of the cost of k-means; a path that saves less than this is flat
 _STRAIGHT = 0.05  # of what the whole path saves; a curve that bends less has no knee
@@ -35,15 +35,23 @@ def suggested_leaves(path: NDArray[np.void]) -> int:
     >>> suggested_leaves(model.path_)
     22
     """
-    leaves = path["n_leaves"].astype(np.float64)
-    cost = np.minimum.accumulate(path["ratio"])  # a step back does not undo what was reached
-    known = np.isfinite(cost)
-    if not known.any():
-        return int(leaves[0])
-    leaves, cost = leaves[known], cost[known]
-    saved = cost[0] - cost[-1]
-    if saved < _FLAT:
-        return int(leaves[0])
-    below = (cost[0] - cost) / saved - (leaves - leaves[0]) / (leaves[-1] - leaves[0])
-    knee = int(np.argmax(below))
-    return int(leaves[knee if below[knee] > _STRAIGHT else np.argmin(cost)])
+    return int(path["n_leaves"][knee(path["n_leaves"], path["ratio"])])
+
+
+def knee(sizes: ArrayLike, costs: ArrayLike) -> int:
+    """Where, in a list of sizes, a curve of falling costs bends; costs are shares of some whole.
+
+    Examples
+    --------
+    >>> knee([2, 3, 4, 5, 6], [1.0, 0.4, 0.35, 0.31, 0.28])
+    1
+    """
+    cost = np.minimum.accumulate(np.asarray(costs, dtype=np.float64))  # what was reached is kept
+    size = np.asarray(sizes, dtype=np.float64)
+    known = np.flatnonzero(np.isfinite(cost))
+    if not len(known) or cost[known[0]] - cost[known[-1]] < _FLAT:
+        return int(known[0]) if len(known) else 0
+    size, cost = size[known], cost[known]
+    below = (cost[0] - cost) / (cost[0] - cost[-1]) - (size - size[0]) / (size[-1] - size[0])
+    bend = int(np.argmax(below))
+    return int(known[bend if below[bend] > _STRAIGHT else np.argmin(cost)])

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pyarrow import compute as pc
 
-from treemeans.cli.encode_with import refuse_infinite
-from treemeans.cli.errors import InputError, quoted
-from treemeans.cli.texts import categories_of, dates_in, numbers_in, refuse_unclear
-from treemeans.cli.values import Floats, as_dates, as_numbers, as_text, kind_of, mask_of
 from treemeans.columns import Column, Columns
+from treemeans.sheets.encode_with import refuse_infinite
+from treemeans.sheets.errors import InputError, quoted
+from treemeans.sheets.texts import categories_of, dates_in, numbers_in, refuse_unclear
+from treemeans.sheets.values import Floats, as_dates, as_numbers, as_text, kind_of, mask_of
 
 _IDENTIFIER = re.compile(
     r"(?i:(^|[_\s.-])(id|uuid|guid|key)$|^(index|unnamed: 0)?$)|[a-z](Id|ID|Key)$"

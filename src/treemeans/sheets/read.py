@@ -11,10 +11,10 @@ import pyarrow as pa
 from pyarrow import ipc
 from pyarrow import parquet as pq
 
-from treemeans.cli.delimited import dialect_of, read_text, text_batches
-from treemeans.cli.errors import check_different, check_names
-from treemeans.cli.source import Source, broken, no_rows, open_source
-from treemeans.cli.survey import as_types, surveyed
+from treemeans.sheets.delimited import dialect_of, read_text, text_batches
+from treemeans.sheets.errors import check_different, check_names
+from treemeans.sheets.source import Source, broken, no_rows, open_source
+from treemeans.sheets.survey import as_types, surveyed
 
 BATCH_ROWS = 1 << 16
 DECIMAL = b"treemeans.decimal"  # in the metadata of values that are kept as they are written

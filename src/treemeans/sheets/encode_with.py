@@ -11,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute as pc
 
-from treemeans.cli.errors import InputError, check_different, listed, quoted
-from treemeans.cli.read import decimal_mark
-from treemeans.cli.values import Floats, as_dates, as_numbers, as_text, kind_of, mask_of, plain
-from treemeans.cli.written import UnreadableError
 from treemeans.columns import Column, Columns
+from treemeans.sheets.errors import InputError, check_different, listed, quoted
+from treemeans.sheets.read import decimal_mark
+from treemeans.sheets.values import Floats, as_dates, as_numbers, as_text, kind_of, mask_of, plain
+from treemeans.sheets.written import UnreadableError
 
 _BLOCK = 1 << 13  # rows that are encoded at once, few enough to stay in the cache
 _MISSING, _UNSEEN = -1, -2  # in place of the number of a category

@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyarrow import compute as pc
 from pyarrow import types
 
-from treemeans.cli.errors import InputError, quoted
-from treemeans.cli.values import kind_of, plain
+from treemeans.sheets.errors import InputError, quoted
+from treemeans.sheets.values import kind_of, plain
 
 _TEXT = pa.large_string()
 

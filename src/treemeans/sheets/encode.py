@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from treemeans.cli.encode_with import encode_with, sources
-from treemeans.cli.errors import InputError, check_different, check_names, quoted, some
-from treemeans.cli.looks import Look, Wish, looked_at
-from treemeans.cli.read import decimal_mark
-from treemeans.cli.values import Floats
 from treemeans.columns import Columns
+from treemeans.sheets.encode_with import encode_with, sources
+from treemeans.sheets.errors import InputError, check_different, check_names, quoted, some
+from treemeans.sheets.looks import Look, Wish, looked_at
+from treemeans.sheets.read import decimal_mark
+from treemeans.sheets.values import Floats
 
 MISSING = ("refuse", "drop", "median")
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pyarrow import compute as pc
 from pyarrow import types
 
-from treemeans.cli.written import read_dates, read_numbers, without
 from treemeans.columns.dates import PER_DAY
+from treemeans.sheets.written import read_dates, read_numbers, without
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from treemeans.cli.written import booleans_of, cast, cells, with_point, without
+from treemeans.sheets.written import booleans_of, cast, cells, with_point, without
 
 # What the values of a column may be, from narrow to wide within each family.
 _FAMILIES = (

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 
-from treemeans.cli.errors import InputError, quoted
-from treemeans.cli.written import UnreadableError, cast, cells, read_dates, with_point
+from treemeans.sheets.errors import InputError, quoted
+from treemeans.sheets.written import UnreadableError, cast, cells, read_dates, with_point
 
 MOST_CATEGORIES = 50
 _LEADING_ZERO = r"^[+-]?0\d"

@@ -15,10 +15,10 @@ import pyarrow as pa
 from pyarrow import ipc, types
 from pyarrow import parquet as pq
 
-from treemeans.cli.errors import InputError, quoted, quoted_path
-from treemeans.cli.formats import Format, format_of
-from treemeans.cli.lines import header, lines, refuse_nested
-from treemeans.cli.values import plain
+from treemeans.sheets.errors import InputError, quoted, quoted_path
+from treemeans.sheets.formats import Format, format_of
+from treemeans.sheets.lines import header, lines, refuse_nested
+from treemeans.sheets.values import plain
 
 _GROUP_ROWS, _GROUP_BYTES = 1 << 18, 1 << 26  # of a row group in Parquet, at least
 

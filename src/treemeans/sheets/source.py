@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from treemeans.cli.errors import InputError, quoted_path
-from treemeans.cli.formats import KINDS, READABLE, Format, format_of
+from treemeans.sheets.errors import InputError, quoted_path
+from treemeans.sheets.formats import KINDS, READABLE, Format, format_of
 
 HEAD = 1 << 18  # bytes that tell what a file holds
 _GZIP, _BZIP2, _ZSTD = b"\x1f\x8b", b"1AY&SY", b"\x28\xb5\x2f\xfd"

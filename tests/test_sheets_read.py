@@ -17,9 +17,9 @@ from pyarrow import csv as pacsv
 from pyarrow import feather, ipc
 from pyarrow import parquet as pq
 
-from treemeans.cli import delimited
-from treemeans.cli.errors import InputError
-from treemeans.cli.read import decimal_mark, read_batches, read_table
+from treemeans.sheets import delimited
+from treemeans.sheets.errors import InputError
+from treemeans.sheets.read import decimal_mark, read_batches, read_table
 
 TABLE = pa.table(
     {

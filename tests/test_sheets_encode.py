@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from pyarrow import csv as pacsv
 
 from treemeans import ExKMC
-from treemeans.cli.encode import encode, encode_with, sources
-from treemeans.cli.errors import InputError
-from treemeans.cli.read import read_batches, read_table
-from treemeans.cli.write import Writer
 from treemeans.columns import Column, described
 from treemeans.columns.dates import dates_as_days
+from treemeans.sheets.encode import encode, encode_with, sources
+from treemeans.sheets.errors import InputError
+from treemeans.sheets.read import read_batches, read_table
+from treemeans.sheets.write import Writer
 
 UTC = datetime.UTC
 EPOCH = datetime.datetime(1970, 1, 1)

@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv as pacsv
 
-from treemeans.cli.errors import InputError, check_different, check_names, quoted
-from treemeans.cli.source import Source, broken, no_rows
-from treemeans.cli.written import NOTHING
+from treemeans.sheets.errors import InputError, check_different, check_names, quoted
+from treemeans.sheets.source import Source, broken, no_rows
+from treemeans.sheets.written import NOTHING
 
 DELIMITERS = (",", ";", "\t", "|")
 BLOCK = 1 << 22  # bytes that are parsed at once; a row cannot be longer

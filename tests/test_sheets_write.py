@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
 
-from treemeans.cli import write
-from treemeans.cli.errors import InputError
-from treemeans.cli.lines import lines
-from treemeans.cli.read import read_batches, read_table
-from treemeans.cli.write import Writer, with_column
+from treemeans.sheets import write
+from treemeans.sheets.errors import InputError
+from treemeans.sheets.lines import lines
+from treemeans.sheets.read import read_batches, read_table
+from treemeans.sheets.write import Writer, with_column
 
 BATCH = pa.RecordBatch.from_pydict(
     {

@@ -1,1 +1,0 @@
-"""The command line. Its modules import pyarrow, so that nothing else may import them."""

@@ -1,0 +1,1 @@
+"""Tables in files: read, turned into numbers, labelled, written. Needs pyarrow."""

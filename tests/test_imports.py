@@ -29,6 +29,18 @@ ALLOWED = {
     "ground": {"_core", "tables", "costs", "limits"},
     "grow": {"_core", "tables", "tree", "costs", "limits", "ground", "progress"},
     "refine": {"_core", "tables", "tree", "costs", "limits", "ground", "progress", "grow"},
+    "baselines": {
+        "tables",
+        "tree",
+        "limits",
+        "ground",
+        "progress",
+        "grow",
+        "checks",
+        "threads",
+        "reference",
+        "record",
+    },
 }
 ENTRANCES = {"__init__", "__main__"}
 OPTIONAL = {

@@ -1,0 +1,154 @@
+"""CUBT, as an estimator."""
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from treemeans.baselines.base import Baseline, plant, rows_and_weights
+from treemeans.baselines.deviance import MINDEV_RULES, overgrow
+from treemeans.baselines.parameters import check_choice, check_integer, check_number
+from treemeans.baselines.siblings import JOINS, Pruner, join
+from treemeans.checks import check_max_leaves
+from treemeans.grow.base import Task
+from treemeans.grow.sapling import Sapling
+
+
+class CUBT(Baseline):
+    """Clustering with unsupervised binary trees (Fraiman, Ghattas, Svarc 2013).
+
+    A tree is grown by cuts that lower the within-node variance most, siblings that are alike are
+    pruned, and then leaves that are alike, siblings or not, are joined until ``n_clusters`` groups
+    are left: the clusters. The reference plays no part in it; the clusters are numbered after the
+    reference centers so that they cost least.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=8
+        Number of clusters, k (``nclass`` in the authors' R package). None takes it from
+        ``reference``. Fewer come out if the tree has fewer leaves.
+    max_leaf_nodes : int, default=None
+        Most leaves after pruning, k' >= k (``nleaves``). None leaves it to ``mindist``, which may
+        also leave fewer.
+    minsize : int, default=10
+        Least number of rows in a leaf.
+    mindev : float, default=0.001
+        Least gain of a cut; see ``mindev_rule``.
+    mindist : float, default=0.3
+        Siblings that are no more dissimilar than this are pruned. In the units of X.
+    alpha : float, default=0.2
+        How dissimilar two leaves are is the mean distance to the other leaf of those rows that are
+        nearest to it: this share of a leaf's rows.
+    minsplit : int, default=4
+        Least number of rows in a node that is cut.
+    max_depth : int, default=7
+        Most cuts from the root to a leaf (``lp``). None for any number.
+    mindev_rule : {"root", "node", "first"}, default="root"
+        What must be at least ``mindev``: the drop of the deviance as a share of the root's
+        deviance; the deviance of the node that is cut as that share; or, as in the R package, the
+        drop as a share of the drop of the first cut, which must be exceeded.
+    join : {"deviance", "ratio", "dissimilarity"}, default="deviance"
+        Leaves are joined that raise the deviance least; that do so as a share of the deviance of
+        both together (as in the R package's ``join``); or that are least dissimilar (``join2``).
+    reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
+        The clustering to compare with, as in `treemeans.ExKMC`.
+    n_jobs : int, default=None
+        Threads for prices and prediction, by joblib's rules. The tree is the same for every number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the reference clustering, where it has none of its own.
+
+    Attributes
+    ----------
+    labels_, tree_, n_leaves_, inertia_, surrogate_inertia_, path_, cluster_centers_, \
+cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, feature_importances_
+        As in `treemeans.ExKMC`; ``path_`` has one row.
+
+    Notes
+    -----
+    To try many parameters, grow once with `treemeans.baselines.deviance.overgrow`, and prune what
+    it returns again and again with a `treemeans.baselines.siblings.Pruner`. The time grows with the
+    number of rows times the square of the number of features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from treemeans.baselines import CUBT
+    >>> model = CUBT(3, max_leaf_nodes=4, random_state=0).fit(load_iris().data)
+    >>> model.n_leaves_, len(set(model.labels_.tolist()))
+    (4, 3)
+    """
+
+    _reads_sparse = False
+    _more_leaves = "lower mindist, mindev or minsize"
+
+    def __init__(
+        self,
+        n_clusters: int | None = 8,
+        *,
+        max_leaf_nodes: int | None = None,
+        minsize: int = 10,
+        mindev: float = 0.001,
+        mindist: float = 0.3,
+        alpha: float = 0.2,
+        minsplit: int = 4,
+        max_depth: int | None = 7,
+        mindev_rule: str = "root",
+        join: str = "deviance",
+        reference: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.max_leaf_nodes = max_leaf_nodes
+        self.minsize = minsize
+        self.mindev = mindev
+        self.mindist = mindist
+        self.alpha = alpha
+        self.minsplit = minsplit
+        self.max_depth = max_depth
+        self.mindev_rule = mindev_rule
+        self.join = join
+        self.reference = reference
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check(self) -> None:
+        super()._check()
+        for name in ("minsize", "minsplit"):
+            check_integer(self, name)
+        for name in ("max_leaf_nodes", "max_depth"):
+            check_integer(self, name, or_none=True)
+        check_number(self, "mindev", 0, 1)
+        check_number(self, "mindist", 0)
+        check_number(self, "alpha", 0, 1)
+        check_choice(self, "mindev_rule", MINDEV_RULES)
+        check_choice(self, "join", tuple(JOINS))
+
+    def _grow(self, task: Task) -> Sapling:
+        X, weights = rows_and_weights(task)
+        k = len(task.centers)
+        if self.max_leaf_nodes is not None:
+            check_max_leaves(self.max_leaf_nodes, k, None)
+        growth = overgrow(
+            X,
+            weights,
+            minsize=self.minsize,
+            mindev=self.mindev,
+            minsplit=self.minsplit,
+            max_depth=self.max_depth,
+            mindev_rule=self.mindev_rule,
+        )
+        pruned = Pruner(growth).prune(self.mindist, self.alpha, self.max_leaf_nodes)
+        groups = join(growth, pruned.leaves, k, self.join, self.alpha)
+        sapling, place = plant(task, pruned.tree)
+        _label_by_group(sapling, [place[leaf] for leaf in pruned.tree.leaves.tolist()], groups)
+        return sapling
+
+
+def _label_by_group(sapling: Sapling, leaves: list[int], groups: list[int]) -> None:
+    """Give each group of leaves a center of its own, so that all together cost least."""
+    totals = np.zeros((max(groups) + 1, sapling.costs.n_clusters))
+    np.add.at(totals, groups, [sapling.totals[leaf] for leaf in leaves])
+    _, center = linear_sum_assignment(totals)
+    for leaf, group in zip(leaves, groups, strict=True):
+        sapling.label[leaf] = int(center[group])

@@ -5,11 +5,10 @@ import oracle_cltree as oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from treemeans.baselines import CLTree
 from treemeans.baselines.columns import SortedColumns
-from treemeans.baselines.lookahead import CRITERIA, LookAhead, Values
+from treemeans.baselines.lookahead import CRITERIA, LookAhead, Values, virtual_share
 from treemeans.baselines.virtual import Node, overgrow, touching
 
 
@@ -102,21 +101,19 @@ def test_the_third_cut_is_taken_inside_an_emptier_near_part():
 
 # ---- the oracle ----------------------------------------------------------------------------------
 
-VALUES = [
-    st.integers(-2, 2).map(float),
-    st.integers(-20, 20).map(lambda v: v / 2),
-    st.sampled_from([0.0, 0.0, 0.0, 1.0, -3.0, 7.0]),
-    st.floats(-5, 5, width=16),
-]
+
+def table(rng, n, d):
+    """Clumps and stray points; few or many distinct values, some columns of one value."""
+    X = rng.normal(size=(n, d)) + 4 * rng.integers(0, 3, size=(n, d))
+    X = np.round(X * rng.choice([1, 2, 8, 1000], size=d)) / rng.choice([1, 2, 8, 1000], size=d)
+    X[:, rng.random(d) < 0.1] = 2.0
+    return X
 
 
 @st.composite
-def tables(draw, max_rows=20, max_columns=3):
-    n = draw(st.integers(2, max_rows))
-    values = st.sampled_from(VALUES).flatmap(
-        lambda values: hnp.arrays(np.float64, n, elements=values, fill=st.nothing())
-    )
-    return np.column_stack([draw(values) for _ in range(draw(st.integers(1, max_columns)))])
+def tables(draw, max_rows=24, max_columns=3):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return table(rng, draw(st.integers(2, max_rows)), draw(st.integers(1, max_columns)))
 
 
 LIMITS = st.tuples(
@@ -147,18 +144,22 @@ def numbered_as(told, of_copy):
     return (*told[:2], *(numbered_as(part, of_copy) for part in told[2:]))
 
 
-@settings(max_examples=120)
-@given(tables(), LIMITS, st.sampled_from(["entropy", "p15"]), st.data())
-def test_tree_is_the_oracles(X, limits, criterion, data):
-    min_split, min_y, min_rd = limits
-    weights = np.ones(len(X))
-    if data.draw(st.booleans()):
-        weights = data.draw(hnp.arrays(np.float64, len(X), elements=st.integers(0, 3).map(float)))
-        weights[0] = 1.0
+def some_case(seed):
+    """A table, whole weights, and settings that leave a tree of some size."""
+    rng = np.random.default_rng(seed)
+    X = table(rng, int(rng.integers(12, 30)), int(rng.integers(1, 4)))
+    weights = np.ones(len(X)) if seed % 2 else rng.integers(0, 4, len(X)).astype(float)
+    weights[0] = 1.0
+    limits = rng.integers(1, 9), rng.choice([0, 5, 10, 12.5, 20]), rng.choice([10, 40, 60, 80, 100])
+    return X, weights, *(limit.item() for limit in limits), ["entropy", "p15"][seed // 2 % 2]
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_tree_is_the_oracles(seed):
+    X, weights, min_split, min_y, min_rd, criterion = some_case(seed)
     of_copy = np.repeat(np.arange(len(X)), weights.astype(int))
-    told = oracle.cltree(
-        [tuple(row) for row in X[of_copy].tolist()], min_split, min_y, min_rd, criterion
-    )
+    copies = [tuple(row) for row in X[of_copy].tolist()]
+    told = oracle.cltree(copies, min_split, min_y, min_rd, criterion)
     expected = numbered_as(told, of_copy.tolist())
     # Grown to what this pruning needs, or to the end: the pruned tree is the same.
     for grown_for in (min_y, 0):
@@ -166,11 +167,19 @@ def test_tree_is_the_oracles(X, limits, criterion, data):
         assert nested(tree.prune(min_y, min_rd), X, weights) == expected
 
 
-def test_the_oracle_is_not_always_a_leaf():
-    X = np.random.default_rng(0).integers(0, 10, size=(20, 2)).astype(float)
-    told = oracle.cltree([tuple(row) for row in X.tolist()], 2, 5, 30)
-    assert nested(grown(X, 2).prune(5, 30), X, np.ones(20)) == told
-    assert len(told) == 4
+def test_the_cases_for_the_oracle_are_of_all_sizes():
+    sizes = []
+    for seed in range(80):
+        X, weights, min_split, min_y, min_rd, criterion = some_case(seed)
+        tree = grown(X, min_split, weights, criterion=criterion)
+        sizes.append(tree.prune(min_y, min_rd).tree.n_leaves)
+    assert min(sizes) == 1
+    assert np.mean(np.array(sizes) > 3) > 0.4
+
+
+def test_counts_of_virtual_points_are_whole_where_they_should_be():
+    share = virtual_share(*(np.array(x) for x in (100.0, 0.29, 0.0, 1.0)))
+    assert 0.29 * 100 < 29 == share
 
 
 @settings(max_examples=40)

@@ -3,9 +3,6 @@
 import numpy as np
 import oracle_cubt as oracle
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import ConvergenceWarning
 
 from treemeans.baselines import CUBT
@@ -98,22 +95,27 @@ def test_what_joining_costs(how, expected):
 # ---- the oracle ----------------------------------------------------------------------------------
 
 
-@st.composite
-def tables(draw, max_rows=16):
-    n, d = draw(st.integers(2, max_rows)), draw(st.integers(1, 3))
-    values = draw(st.sampled_from([st.integers(-3, 3), st.integers(-40, 40), st.integers(0, 500)]))
-    return draw(hnp.arrays(np.float64, (n, d), elements=values.map(float), fill=st.nothing()))
+def table(rng, n, d):
+    """Rows on a coarse or fine grid, in clumps: many ties, or none."""
+    X = rng.normal(size=(n, d)) + 3 * rng.integers(0, 3, size=(n, d))
+    return np.round(X * rng.choice([1, 4, 100]))
 
 
-HOW = st.fixed_dictionaries(
-    {
-        "minsize": st.integers(1, 3),
-        "mindev": st.sampled_from([0.0, 0.001, 0.03, 0.2, 0.7]),
-        "minsplit": st.integers(2, 5),
-        "max_depth": st.sampled_from([None, 1, 2, 3]),
-        "mindev_rule": st.sampled_from(MINDEV_RULES),
+def some_case(seed):
+    """A table, and settings of all three stages that leave trees of some size."""
+    rng = np.random.default_rng(seed)
+    X = table(rng, int(rng.integers(8, 40)), int(rng.integers(1, 4)))
+    grow = {
+        "minsize": int(rng.integers(1, 4)),
+        "mindev": float(rng.choice([0.0, 0.001, 0.01, 0.05])),
+        "minsplit": int(rng.integers(2, 6)),
+        "max_depth": [None, 2, 3, 5][rng.integers(4)],
+        "mindev_rule": MINDEV_RULES[rng.integers(3)],
     }
-)
+    scale = np.ptp(X, axis=0).max() / 8
+    mindist, alpha = rng.choice([0.0, 0.3, 1.0]) * scale, rng.choice([0.0, 0.3, 0.5, 1.0])
+    prune = float(mindist), float(alpha), [None, 2, 4, 7][rng.integers(4)]
+    return X, grow, prune, list(JOINS)[seed % 3], int(rng.integers(1, 5))
 
 
 def told(tree, X):
@@ -128,19 +130,10 @@ def told(tree, X):
     return tell(0)
 
 
-@settings(max_examples=80)
-@given(
-    tables(),
-    HOW,
-    st.sampled_from([0.0, 1.0, 2.0, 10.0]),
-    st.sampled_from([0.0, 0.2, 0.5, 1.0]),
-    st.sampled_from([None, 1, 2, 4]),
-    st.sampled_from(list(JOINS)),
-    st.integers(1, 4),
-)
-def test_all_stages_are_the_oracles(X, how, mindist, alpha, nleaves, join_by, k):
-    rule = how["mindev_rule"]
-    nodes = oracle.grow(X, how["minsize"], how["mindev"], how["minsplit"], how["max_depth"], rule)
+@pytest.mark.parametrize("seed", range(120))
+def test_all_stages_are_the_oracles(seed):
+    X, how, (mindist, alpha, nleaves), join_by, k = some_case(seed)
+    nodes = oracle.grow(X, *how.values())
     growth = grown(X, **how)
     full, _ = growth.draft.finish(X.shape[1], lambda node: True)
     assert told(full, X) == oracle.told(nodes[0])
@@ -150,32 +143,39 @@ def test_all_stages_are_the_oracles(X, how, mindist, alpha, nleaves, join_by, k)
     assert told(pruned.tree, X) == oracle.told(nodes[0])
 
     rows = [leaf.rows for leaf in pruned.leaves]
-    groups = join(growth, pruned.leaves, k, join_by, alpha)
+    groups = np.array(join(growth, pruned.leaves, k, join_by, alpha))
     assert len(set(groups)) == min(k, len(rows))
-    found = {
-        tuple(sorted(np.concatenate([r for r, of in zip(rows, groups, strict=True) if of == g])))
-        for g in set(groups)
-    }
+    found = [np.concatenate([rows[at] for at in np.flatnonzero(groups == g)]) for g in set(groups)]
     expected = oracle.join(X, rows, k, join_by, alpha)
-    assert found == {tuple(sorted(group.tolist())) for group in expected}
+    assert as_sets(found) == as_sets(expected)
 
 
-@settings(max_examples=25)
-@given(tables(), HOW, st.data())
-def test_a_weight_is_a_number_of_copies(X, how, data):
-    weights = data.draw(hnp.arrays(np.float64, len(X), elements=st.integers(0, 3).map(float)))
-    assume(weights.any())
+def as_sets(groups):
+    return {frozenset(group.tolist()) for group in groups}
+
+
+def test_the_cases_for_the_oracle_are_of_all_sizes():
+    joined = 0
+    for seed in range(120):
+        X, how, prune, _, k = some_case(seed)
+        growth = grown(X, **how)
+        joined += 1 < k < len(Pruner(growth).prune(*prune).leaves) - 1
+    assert joined > 30
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_weight_is_a_number_of_copies(seed):
+    X, how, prune, join_by, k = some_case(seed)
+    weights = np.random.default_rng(seed).integers(0, 4, len(X)).astype(float)
     copies = np.repeat(X, weights.astype(int), axis=0)
     one, other = grown(X, weights, **how), grown(copies, **how)
-    for mindist, alpha, nleaves in ((0.0, 0.2, None), (2.0, 0.6, 3), (1.0, 1.0, None)):
-        pruned = [Pruner(tree).prune(mindist, alpha, nleaves) for tree in (one, other)]
-        assert pruned[0].tree == pruned[1].tree
-        for how_to_join in JOINS:
-            groups = [
-                join(tree, p.leaves, 2, how_to_join, alpha)
-                for tree, p in zip((one, other), pruned, strict=True)
-            ]
-            assert groups[0] == groups[1]
+    pruned = [Pruner(tree).prune(*prune) for tree in (one, other)]
+    assert pruned[0].tree == pruned[1].tree
+    groups = [
+        join(tree, p.leaves, k, join_by, prune[1])
+        for tree, p in zip((one, other), pruned, strict=True)
+    ]
+    assert groups[0] == groups[1]
 
 
 # ---- properties ----------------------------------------------------------------------------------

@@ -213,5 +213,6 @@ class LookAhead:
         light = np.minimum(
             y_left + np.maximum(n_left, y_left), y_right + np.maximum(n_right, y_right)
         )
-        gain[(light < self.min_split) | (value == high)] = -np.inf
+        # A cut at the end of the box is among them: nothing is on its right.
+        gain[light < self.min_split] = -np.inf
         return gain

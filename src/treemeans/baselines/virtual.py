@@ -101,10 +101,10 @@ class Overgrown:
         return Pruned(tree, [nodes[node] for node in origin])
 
     def _stops(self, small: float, min_rd: float) -> NDArray[np.bool_]:
-        """For each node, whether it is a leaf if it is still there."""
+        """For each node, whether it is a leaf if it is still there. A small one always is."""
         stop = np.ones(self.draft.n_nodes, dtype=bool)
         for node in range(self.draft.n_nodes - 1, -1, -1):  # children before their parent
-            if self.draft.is_leaf(node) or (node > 0 and self.nodes[node].y < small):
+            if self.draft.is_leaf(node):
                 continue
             children = self.draft.children(node)
             left, right = (self.nodes[child] for child in children)

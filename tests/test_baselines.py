@@ -27,7 +27,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treemeans import ExKMC
+from treemeans import ExKMC, export_text
 from treemeans.baselines import CART, CUBT, IMM, CLTree, KDTree
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -69,11 +69,7 @@ def test_clone_and_pickle(make):
 
 def test_a_grid_search_over_a_baseline():
     grid = {"max_leaf_nodes": [4, 8], "leaf_label": ["majority", "cost"]}
-
-    def minus_inertia(model, X, y=None):
-        return -float(squared_distances(X, model.cluster_centers_).min(axis=1).sum())
-
-    search = GridSearchCV(CART(3, random_state=0), grid, scoring=minus_inertia, cv=3).fit(IRIS)
+    search = GridSearchCV(CART(3, random_state=0), grid, cv=3).fit(IRIS)
     assert search.best_estimator_.n_leaves_ <= 8
 
 
@@ -219,7 +215,7 @@ def test_sparse_is_dense(make):
 
 @pytest.mark.parametrize("make", [CLTree, CUBT])
 def test_sparse_is_refused_in_a_sentence(make):
-    with pytest.raises(TypeError, match="dense data is required"):
+    with pytest.raises(TypeError, match="does not read sparse matrices"):
         make(3).fit(sparse.csr_matrix(IRIS))
 
 
@@ -234,6 +230,19 @@ def test_a_single_cluster(make):
 def test_the_number_of_clusters_can_come_from_the_reference(make):
     model = make(None, reference=CENTERS).fit(IRIS)
     assert model.reference_centers_.tolist() == CENTERS.tolist()
+
+
+@each_model
+def test_baselines_explain_and_export_as_exkmc_does(make):
+    model = make(3, reference=CENTERS).fit(IRIS)
+    assert model.score(IRIS) == pytest.approx(-model.inertia_)
+    assert model.transform(IRIS).shape == (150, 3)
+    assert model.decision_path(IRIS).shape == (150, model.tree_.n_nodes)
+    assert str(model.labels_[0]) in str(model.explain(IRIS[0]))
+    assert export_text(model).count("cluster") == model.n_leaves_
+    assert model.with_leaves(model.n_leaves_).tree_ == model.tree_
+    with pytest.raises(ValueError, match="not of 99"):
+        model.with_leaves(99)
 
 
 # ---- trees that are too small --------------------------------------------------------------------

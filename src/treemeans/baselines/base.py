@@ -10,27 +10,28 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treemeans.baselines.parameters import check_integer
 from treemeans.checks import check_weights, refuse_not_finite, warn_if_empty
+from treemeans.columns.dates import date_columns
+from treemeans.columns.detect import arrivals, detect
 from treemeans.ground import Ground
 from treemeans.grow.base import Task
 from treemeans.grow.given import follow
 from treemeans.grow.sapling import Sapling
 from treemeans.limits import Rules
-from treemeans.record import record_grown
+from treemeans.model import TreeModel
+from treemeans.record import FitRecord, record_grown
 from treemeans.reference import Reference, fit_reference
 from treemeans.tables import Table, as_points
-from treemeans.tables.dense import NUMBER_TYPES
 from treemeans.threads import n_threads
 from treemeans.tree import ThresholdTree
 
 
-class Baseline(ClusterMixin, BaseEstimator):
+class Baseline(TreeModel):
     """A tree that is grown in its own way, and priced by the reference as ExKMC's is.
 
     A subclass has at least the parameters ``n_clusters``, ``reference``, ``n_jobs`` and
@@ -39,7 +40,6 @@ class Baseline(ClusterMixin, BaseEstimator):
 
     n_clusters: int | None
     reference: Any
-    n_jobs: int | None
     random_state: Any
 
     _reads_sparse: ClassVar[bool] = True
@@ -63,16 +63,6 @@ class Baseline(ClusterMixin, BaseEstimator):
         model._fit(X, sample_weight)
         self.__dict__ = model.__dict__  # all at once: a fit that fails leaves no trace
         return self
-
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """Cluster of each row of X."""
-        check_is_fitted(self)
-        return self._outcome(X, self.tree_.label)
-
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """Leaf of each row of X, as a node number of ``tree_``."""
-        check_is_fitted(self)
-        return self._outcome(X, np.arange(self.tree_.n_nodes, dtype=np.int32))
 
     @abstractmethod
     def _grow(self, task: Task) -> Sapling:
@@ -98,7 +88,11 @@ class Baseline(ClusterMixin, BaseEstimator):
         if reference.given:
             warn_if_empty(task.costs.nearest, reference.n_clusters)
         sapling = self._grow(task)
-        self._settle(sapling, task, reference)
+        labels = np.array(sapling.label, dtype=np.int32)
+        record = record_grown(sapling, labels, task.ground, reference, task.costs)
+        self._record = self._readable(record, task.ground, date_columns(raw))
+        self.n_iter_ = 1
+        self._settle(sapling.n_leaves)
         if self.n_leaves_ < reference.n_clusters:
             warnings.warn(
                 f"The tree has fewer leaves ({self.n_leaves_}) than clusters are wanted "
@@ -126,44 +120,20 @@ class Baseline(ClusterMixin, BaseEstimator):
         columns = reference.centers_in_columns(table, costs, weights)
         return Task(ground, reference.centers, columns, costs, 1, 0)
 
-    def _settle(self, sapling: Sapling, task: Task, reference: Reference) -> None:
-        """Set the fitted attributes."""
-        labels = np.array(sapling.label, dtype=np.int32)
-        record = record_grown(sapling, labels, task.ground, reference, task.costs)
-        now = record.at(sapling.n_leaves)
-        self.tree_ = now.tree
-        self.n_leaves_ = now.tree.n_leaves
-        self.path_ = record.path
-        self.inertia_ = float(record.path["kmeans_cost"][-1])
-        self.surrogate_inertia_ = float(record.path["surrogate_cost"][-1])
-        self.reference_centers_ = reference.centers
-        self.reference_labels_ = record.reference_labels
-        self.reference_inertia_ = record.reference_cost
-        self.labels_ = now.labels
-        self.cluster_centers_ = now.means
-        self.cluster_profiles_ = now.profiles
-        saved = now.tree.cost_saved()
-        self.feature_importances_ = saved / saved.sum() if saved.any() else saved
-        self.n_iter_ = 1
-
-    def _outcome(self, X: Any, of_node: NDArray[np.int32]) -> NDArray[np.int32]:
-        """``of_node`` at the leaf of each row."""
-        X = self._validate(X, reset=False)
-        found = self.tree_.outcome(as_points(X), of_node, n_threads(self.n_jobs))
-        if found is None:
-            refuse_not_finite(X)
-        return found
+    def _readable(self, record: FitRecord, ground: Ground, dates: list[str]) -> FitRecord:
+        """The record with its columns told apart."""
+        tree = record.tree
+        seen = arrivals(tree, ground.table.points, ground.n_threads)
+        columns = detect(ground.X, getattr(self, "feature_names_in_", None), dates, tree, seen)
+        return replace(record, tree=replace(tree, gap=seen.gap)).read_as(columns)
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
-        """X of a type the kernels read; not yet checked for NaN."""
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc") if self._reads_sparse else False,
-            dtype=list(NUMBER_TYPES),
-            ensure_all_finite=False,
-        )
+        if sparse.issparse(X) and not self._reads_sparse:
+            raise TypeError(
+                f"{type(self).__name__} does not read sparse matrices; pass X.toarray(), "
+                "if that fits in memory."
+            )
+        return super()._validate(X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

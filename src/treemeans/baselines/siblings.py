@@ -32,6 +32,15 @@ class Pruner:
     Attributes
     ----------
     growth : the tree
+
+    Examples
+    --------
+    >>> from treemeans.baselines.deviance import overgrow
+    >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
+    >>> grown = overgrow(X, np.ones(4), minsize=1, mindev=0, minsplit=2, max_depth=None)
+    >>> pruner = Pruner(grown)
+    >>> [pruner.prune(mindist, alpha=0.5, nleaves=None).tree.n_leaves for mindist in (0, 1, 4)]
+    [4, 3, 1]
     """
 
     growth: Growth

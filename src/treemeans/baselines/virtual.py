@@ -139,6 +139,13 @@ def overgrow(
     min_y : a node with a smaller percentage of the points is not cut: what is below it would be
         pruned with any percentage from this one on
     criterion : "entropy" or "p15"
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0]])
+    >>> grown = overgrow(X, np.ones(4), min_split=5)
+    >>> [grown.prune(min_y=0, min_rd=min_rd).tree.n_leaves for min_rd in (20, 30)]
+    [1, 2]
     """
     columns = SortedColumns.of(X, weights)
     search = LookAhead(min_split, CRITERIA[criterion])

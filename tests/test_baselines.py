@@ -177,7 +177,7 @@ def test_the_order_of_the_rows_does_not_matter(make):
     assert one.labels_[order].tolist() == other.labels_.tolist()
 
 
-@each_model
+@pytest.mark.parametrize("make", [KDTree, CLTree, CUBT])
 def test_threads_do_not_matter(make, two_threads):
     one, two = (make(3, reference=CENTERS, n_jobs=n).fit(IRIS) for n in (1, 2))
     assert one.tree_ == two.tree_
@@ -217,6 +217,15 @@ def test_sparse_is_dense(make):
 def test_sparse_is_refused_in_a_sentence(make):
     with pytest.raises(TypeError, match="does not read sparse matrices"):
         make(3).fit(sparse.csr_matrix(IRIS))
+
+
+@each_model
+def test_a_model_comes_back_from_its_file(make, tmp_path):
+    model = make(3, reference=CENTERS).fit(IRIS)
+    model.save(tmp_path / "model.json")
+    again = type(model).load(tmp_path / "model.json")
+    assert again.tree_ == model.tree_
+    assert again.predict(IRIS).tolist() == model.labels_.tolist()
 
 
 @each_model

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 import treemeans
-from treemeans import ExKMC, load
+from treemeans import ExKMC, baselines, load
 from treemeans.saved.model_file import ModelFileError
 from treemeans.saved.sizes import Sizes
 
@@ -479,3 +480,12 @@ def test_whole_numbers_will_do_for_numbers(document, tmp_path):
     path = tmp_path / "model.json"
     path.write_text(edit(document, ["spread", 0], 1), encoding="utf-8")
     assert load(path)._record.spread[0] == 1.0
+
+
+def test_a_saved_baseline_is_known_without_having_been_used(tmp_path):
+    baselines.CART(3, random_state=0).fit(load_iris().data).save(tmp_path / "cart.json")
+    code = (
+        f"import treemeans; print(type(treemeans.load({str(tmp_path / 'cart.json')!r})).__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "CART"

@@ -10,6 +10,7 @@ except ImportError as error:  # pragma: no cover
         "folder (needs a C++ compiler), or start Python outside the source folder."
     ) from error
 
+from treemeans import baselines
 from treemeans.columns import Column
 from treemeans.estimator import ExKMC
 from treemeans.export.graphviz import export_graphviz
@@ -24,6 +25,7 @@ __all__ = [
     "Column",
     "ExKMC",
     "ThresholdTree",
+    "baselines",
     "export_graphviz",
     "export_onnx",
     "export_sklearn",

@@ -1,0 +1,255 @@
+"""The command line: what can be said, and which function does it.
+
+Heavy imports happen inside the commands, so that ``treemeans --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from treemeans.cli.console import Say, guarded
+
+app = typer.Typer(
+    name="treemeans",
+    help="Explainable k-means: clusters you can read as a few plain rules.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Scale(StrEnum):
+    """What is done to the columns before they are clustered."""
+
+    standard = "standard"
+    none = "none"
+
+
+class Refine(StrEnum):
+    """How hard to look for a better tree of the same size."""
+
+    none = "none"
+    local = "local"
+    search = "search"
+
+
+class Missing(StrEnum):
+    """What to do with rows that lack a value."""
+
+    refuse = "refuse"
+    drop = "drop"
+    median = "median"
+
+
+class Form(StrEnum):
+    """How SQL is laid out."""
+
+    case = "case"
+    where = "where"
+
+
+Data = Annotated[str, typer.Argument(help="CSV, TSV, Parquet or Arrow file; - for standard input.")]
+Model = Annotated[str, typer.Argument(help="A model that `treemeans fit --out` wrote.")]
+Columns = Annotated[
+    str | None, typer.Option(help="Columns to cluster by, separated by commas; all by default.")
+]
+Id = Annotated[
+    str | None, typer.Option("--id", help="Column that names the rows; not clustered by.")
+]
+Leaves = Annotated[int | None, typer.Option(help="Leaves of the tree; twice -k by default.")]
+ScaleBy = Annotated[
+    Scale, typer.Option(help="Cluster on standardised columns, or on them as they are.")
+]
+RefineBy = Annotated[Refine, typer.Option(help="Look for a better tree of the same size.")]
+WithMissing = Annotated[Missing, typer.Option(help="What to do with rows that lack a value.")]
+Seed = Annotated[int, typer.Option(help="Seed of k-means.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Out = Annotated[str, typer.Option("--out", "-o", help="File to write.")]
+MaybeOut = Annotated[
+    str | None, typer.Option("--out", "-o", help="File to write; otherwise it is printed.")
+]
+
+
+Size = Annotated[int | None, typer.Option("--leaves", help="A smaller tree of the same fit.")]
+
+
+@app.command()
+@guarded
+def fit(
+    data: Annotated[
+        str | None,
+        typer.Argument(help="CSV, TSV, Parquet or Arrow file; - for standard input."),
+    ] = None,
+    clusters: Annotated[int | None, typer.Option("-k", "--clusters", help="Clusters.")] = None,
+    leaves: Leaves = None,
+    columns: Columns = None,
+    id_column: Id = None,
+    scale: ScaleBy = Scale.standard,
+    refine: RefineBy = Refine.none,
+    missing: WithMissing = Missing.refuse,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Keep thresholds half way between values; no rounding.")
+    ] = False,
+    seed: Seed = 0,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Write the model here.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Use wines that come with it.")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Cluster a table, and print the rules of its clusters."""
+    from treemeans.cli import fitting
+
+    source = fitting.source_of(data, clusters, columns, id_column, missing.value, demo)
+    k = fitting.DEMO_CLUSTERS if clusters is None else clusters
+    settings = fitting.Settings(k, leaves, scale.value, refine.value, not exact, seed)
+    fitting.run(source, settings, out, force, Say(quiet, as_json))
+
+
+@app.command()
+@guarded
+def choose(
+    data: Data,
+    least: Annotated[int, typer.Option("--from", help="Fewest clusters to try.")] = 2,
+    most: Annotated[int, typer.Option("--to", help="Most clusters to try.")] = 10,
+    columns: Columns = None,
+    id_column: Id = None,
+    scale: ScaleBy = Scale.standard,
+    missing: WithMissing = Missing.refuse,
+    seed: Seed = 0,
+    plot: Annotated[
+        str | None, typer.Option(help="Write the plot here (.png, .svg, .pdf).")
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Costs over a grid of clusters and leaves, with the knees marked: helps to choose both."""
+    from treemeans.cli import choosing, fitting
+
+    source = fitting.Source(data, columns, id_column, missing.value)
+    numbers = range(least, most + 1)
+    choosing.run(source, numbers, scale.value, seed, plot, force, Say(quiet, as_json))
+
+
+@app.command()
+@guarded
+def compare(
+    data: Data,
+    clusters: Annotated[int, typer.Option("-k", "--clusters", help="Clusters.")],
+    leaves: Leaves = None,
+    columns: Columns = None,
+    id_column: Id = None,
+    scale: ScaleBy = Scale.standard,
+    missing: WithMissing = Missing.refuse,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Our tree beside CART, a KD-tree and others, at the same number of leaves."""
+    from treemeans.cli import comparing, fitting
+
+    source = fitting.Source(data, columns, id_column, missing.value)
+    comparing.run(source, clusters, leaves, scale.value, seed, Say(quiet, as_json))
+
+
+@app.command()
+@guarded
+def predict(
+    model: Model,
+    data: Data,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="CSV, TSV, Parquet or Arrow file to write.")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Add a column that says why.")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Label the rows of a file, of any size, with their clusters."""
+    from treemeans.cli import predicting
+
+    predicting.run(model, data, out, explain=explain, force=force, say=Say(quiet, as_json=False))
+
+
+@app.command()
+@guarded
+def rules(
+    model: Model,
+    leaves: Size = None,
+    out: MaybeOut = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """The rules of each cluster, in words."""
+    from treemeans.cli import showing
+
+    showing.rules(model, leaves, out, force, Say(False, as_json))
+
+
+@app.command()
+@guarded
+def text(model: Model, leaves: Size = None, out: MaybeOut = None, force: Force = False) -> None:
+    """The tree as text."""
+    from treemeans.cli import showing
+
+    showing.text(model, leaves, out, force)
+
+
+@app.command()
+@guarded
+def sql(
+    model: Model,
+    dialect: Annotated[
+        str,
+        typer.Option(help="postgresql, duckdb, sqlite, bigquery, snowflake, spark, mysql or tsql."),
+    ] = "postgresql",
+    table: Annotated[
+        str | None, typer.Option(help="Table to select from; none: the bare expression.")
+    ] = None,
+    form: Annotated[Form, typer.Option(help="One CASE, or a WHERE for each cluster.")] = Form.case,
+    one_hot: Annotated[
+        bool, typer.Option("--one-hot", help="The table has one-hot columns, not the categories.")
+    ] = False,
+    leaves: Size = None,
+    out: MaybeOut = None,
+    force: Force = False,
+) -> None:
+    """The clusters as SQL, for the warehouse to compute."""
+    from treemeans.cli import showing
+
+    showing.sql(model, dialect, table, form.value, one_hot, leaves, out, force)
+
+
+@app.command()
+@guarded
+def plot(model: Model, out: Out, leaves: Size = None, force: Force = False) -> None:
+    """The tree as a picture (.png, .svg or .pdf)."""
+    from treemeans.cli import showing
+
+    showing.plot(model, leaves, out, force)
+
+
+@app.command()
+@guarded
+def onnx(model: Model, out: Out, leaves: Size = None, force: Force = False) -> None:
+    """The tree as an ONNX model."""
+    from treemeans.cli import showing
+
+    showing.onnx(model, leaves, out, force)
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Explainable k-means: clusters you can read as a few plain rules."""
+    if version:
+        from treemeans import __version__
+
+        typer.echo(f"treemeans {__version__}")
+        raise typer.Exit

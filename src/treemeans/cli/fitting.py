@@ -1,0 +1,161 @@
+"""``treemeans fit``: a table, its clusters, their rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import ExKMC
+from treemeans.cli.console import Say
+from treemeans.cli.outputs import check_free
+from treemeans.columns import Column
+from treemeans.explain.knee import suggested_leaves
+from treemeans.sheets.encode import Encoded, encode
+from treemeans.sheets.errors import InputError
+from treemeans.sheets.read import read_table
+
+DEMO_CLUSTERS = 3
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file, and what of it to use. Without a file: wines that come with scikit-learn."""
+
+    path: str | None
+    columns: str | None = None
+    id: str | None = None
+    missing: str = "refuse"
+
+    def load(self) -> Encoded:
+        """Its rows as numbers, and how the columns read."""
+        if self.path is None:
+            return _wines()
+        names = None if self.columns is None else [c.strip() for c in self.columns.split(",")]
+        return encode(read_table(self.path), columns=names, id=self.id, missing=self.missing)
+
+
+def source_of(
+    path: str | None,
+    clusters: int | None,
+    columns: str | None,
+    id_column: str | None,
+    missing: str,
+    demo: bool,
+) -> Source:
+    """What the user asked for; a file or the demonstration, and -k with a file."""
+    if demo == (path is not None):
+        raise InputError("Give a file to cluster, or --demo.")
+    if path is not None and clusters is None:
+        raise InputError(
+            f"How many clusters? Add -k, for example -k 5; `treemeans choose {path}` helps."
+        )
+    return Source(path, columns, id_column, missing)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to cluster, and how to grow the tree."""
+
+    clusters: int
+    leaves: int | None
+    scale: str
+    refine: str = "none"
+    short: bool = True
+    seed: int = 0
+
+
+def fit_model(table: Encoded, settings: Settings, *, progress: bool = False) -> ExKMC:
+    """The model of a table."""
+    if settings.leaves is not None and settings.leaves < settings.clusters:
+        raise InputError(
+            f"--leaves {settings.leaves} is less than -k {settings.clusters}; "
+            "a tree needs a leaf for every cluster."
+        )
+    model = ExKMC(
+        settings.clusters,
+        max_leaf_nodes=settings.leaves,
+        reference=reference_of(table.X, settings.clusters, settings.scale, settings.seed),
+        refine=settings.refine,
+        round_thresholds=settings.short,
+        random_state=settings.seed,
+        n_jobs=-1,
+        verbose=int(progress),
+    )
+    return model.fit(table.X).with_columns(columns=table.columns)
+
+
+def reference_of(X: NDArray[np.float64], clusters: int, scale: str, seed: int) -> Any:
+    """K-means, on standardised columns if asked for; fitted once, however many trees explain it."""
+    from sklearn.cluster import KMeans
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if clusters < 1:
+        raise InputError(f"-k must be at least 1; got {clusters}.")
+    if len(X) < clusters:
+        raise InputError(f"The table has {len(X)} rows, too few for {clusters} clusters.")
+    kmeans = KMeans(clusters, n_init=10, random_state=seed)
+    steps = [StandardScaler(), kmeans] if scale == "standard" else [kmeans]
+    return make_pipeline(*steps).fit(X)
+
+
+def run(source: Source, settings: Settings, out: str | None, force: bool, say: Say) -> None:
+    """Fit, print, write."""
+    check_free([out], force=force)
+    table = source.load()
+    for note in table.notes:
+        say.aside(f"Note: {note}")
+    model = fit_model(table, settings, progress=say.shows_progress)
+    say.words(_opening(table, settings))
+    say.words(f"\n{model.rules()}\n")
+    say.words(curve(model))
+    say.document(summary(model, table))
+    if out:
+        model.save(out)
+        say.aside(f"The model is in {out}.")
+
+
+def _opening(table: Encoded, settings: Settings) -> str:
+    how = (
+        "on standardised columns; the rules are in your own units"
+        if settings.scale == "standard"
+        else "on the columns as they are"
+    )
+    names = {column.source or column.name for column in table.columns}
+    return f"{len(table.X):,} rows and {len(names)} columns, clustered {how}."
+
+
+def curve(model: ExKMC) -> str:
+    """What every size of the tree costs, the suggested one marked."""
+    knee = suggested_leaves(model.path_)
+    lines = ["leaves   cost / k-means   rows as in k-means"]
+    for row in model.path_:
+        mark = "   <- suggested" if row["n_leaves"] == knee else ""
+        lines.append(f"{row['n_leaves']:6}   {row['ratio']:14.4f}   {row['accuracy']:18.1%}{mark}")
+    return "\n".join(lines)
+
+
+def summary(model: ExKMC, table: Encoded) -> dict[str, Any]:
+    """What a machine wants to know of a fit."""
+    return {
+        "n_rows": len(table.X),
+        "n_rows_dropped": table.dropped,
+        "n_leaves": model.n_leaves_,
+        "cost": model.inertia_,
+        "reference_cost": model.reference_inertia_,
+        "suggested_leaves": suggested_leaves(model.path_),
+        "path": {name: model.path_[name].tolist() for name in model.path_.dtype.names or ()},
+        "rules": model.rules().to_dict(),
+        "notes": table.notes,
+    }
+
+
+def _wines() -> Encoded:
+    from sklearn.datasets import load_wine
+
+    wines = load_wine()
+    columns = tuple(Column(name.replace("_", " ")) for name in wines.feature_names)
+    return Encoded(X=wines.data, columns=columns, rows=np.arange(len(wines.data)), dropped=0)

@@ -218,6 +218,15 @@ class ExKMC(TreeModel):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treemeans import ExKMC
+        >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [8.0, 5.0], [9.0, 5.0]])
+        >>> model = ExKMC(2, random_state=0).fit(X, sample_weight=[1, 1, 2, 0])
+        >>> float(model.tree_.threshold[0])
+        5.0
         """
         model = copy.copy(self)
         model._fit(X, sample_weight)

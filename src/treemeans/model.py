@@ -63,8 +63,16 @@ class TreeModel(
 
         Returns
         -------
-        ExKMC
+        TreeModel
             A new model; this one is unchanged.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> model = ExKMC(3, max_leaf_nodes=6, random_state=0).fit(load_iris().data)
+        >>> model.with_leaves(4).n_leaves_
+        4
         """
         check_is_fitted(self)
         sizes = self._record.path["n_leaves"]
@@ -129,27 +137,119 @@ class TreeModel(
         return model._settle(self.n_leaves_)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """Cluster of each row of X."""
+        """Cluster of each row of X.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> model.predict(X[:3]).tolist()
+        [1, 1, 1]
+        """
         check_is_fitted(self)
         return self._outcome(X, self.tree_.label)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """Leaf of each row of X, as a node number of ``tree_``."""
+        """Leaf of each row of X, as a node number of ``tree_``.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> model.apply(X[[0, 60, 120]]).tolist()
+        [1, 3, 4]
+        """
         check_is_fitted(self)
         return self._outcome(X, np.arange(self.tree_.n_nodes, dtype=np.int32))
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
-        """Indicator matrix (rows x nodes of ``tree_``) of the nodes each row of X passes."""
+        """Indicator matrix of the nodes of ``tree_`` that each row of X passes, its leaf included.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        sparse matrix of shape (n_samples, n_nodes)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> model.decision_path(X[[0, 60]]).toarray().tolist()
+        [[1, 1, 0, 0, 0], [1, 0, 1, 1, 0]]
+        """
         check_is_fitted(self)
         return self.tree_.paths_to(self.apply(X))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Distance of each row of X to the mean of each of the tree's clusters."""
+        """Distance of each row of X to the mean of each of the tree's clusters.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_clusters)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> model.transform(X[:1]).round(2).tolist()
+        [[5.14, 0.14, 3.47]]
+        """
         base, _, beyond = self._distances(X)
         return np.sqrt(base[:, None] + beyond)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the k-means cost of X: squared distances to the mean of the cluster predicted."""
+        """Minus the k-means cost of X: squared distances to the mean of the cluster predicted.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> round(model.score(X) / model.inertia_, 9)
+        -1.0
+        """
         base, _, beyond = self._distances(X)
         cost = base + beyond[np.arange(len(base)), self.predict(X)]
         weights = check_weights(X, sample_weight)

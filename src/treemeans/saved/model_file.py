@@ -61,7 +61,23 @@ class SaveMixin:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """As ``treemeans.load``, but only a model of this class."""
+        """As ``treemeans.load``, but only a model of this class.
+
+        Parameters
+        ----------
+        path : str or PathLike
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> path = Path(tempfile.mkdtemp()) / "model.json"
+        >>> ExKMC(3, random_state=0).fit(load_iris().data).save(path)
+        >>> ExKMC.load(path).n_leaves_
+        6
+        """
         model = load(path)
         if not isinstance(model, cls):
             found, wanted = type(model).__name__, cls.__name__

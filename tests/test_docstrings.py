@@ -24,7 +24,8 @@ def test_examples(name):
 SAID_BY_MODELS = [
     name
     for name in dir(ExKMC)
-    if not name.startswith("_") and getattr(ExKMC, name).__module__.startswith("treemeans")
+    if not name.startswith("_")
+    and getattr(getattr(ExKMC, name), "__module__", "").startswith("treemeans")
 ]
 
 

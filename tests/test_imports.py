@@ -29,20 +29,7 @@ ALLOWED = {
     "ground": {"_core", "tables", "costs", "limits"},
     "grow": {"_core", "tables", "tree", "costs", "limits", "ground", "progress"},
     "refine": {"_core", "tables", "tree", "costs", "limits", "ground", "progress", "grow"},
-    "baselines": {
-        "checks",
-        "columns",
-        "ground",
-        "grow",
-        "limits",
-        "model",
-        "progress",
-        "record",
-        "reference",
-        "tables",
-        "threads",
-        "tree",
-    },
+    "baselines": {"checks", "fitting", "grow", "progress", "record", "reference", "tree"},
 }
 ENTRANCES = {"__init__", "__main__", "cli", "report"}
 OPTIONAL = {

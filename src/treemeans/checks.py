@@ -28,7 +28,7 @@ def check_parameters(model: Any) -> None:
         value = getattr(model, name)
         if value is None and name != "n_init":
             continue
-        if not _is_integer(value) or value < 1:
+        if not is_integer(value) or value < 1:
             or_none = "" if name == "n_init" else ", or None"
             raise ValueError(f"{name} must be an integer of at least 1{or_none}; got {value!r}.")
     if model.n_clusters is None and model.reference is None:
@@ -36,7 +36,7 @@ def check_parameters(model: Any) -> None:
     if model.n_clusters is not None:
         check_max_leaves(model.max_leaf_nodes, model.n_clusters, None)
     if not isinstance(model.refine, str) or model.refine not in REFINEMENTS:
-        raise ValueError(f"refine must be one of {_quoted(REFINEMENTS)}; got {model.refine!r}.")
+        raise ValueError(f"refine must be one of {quoted(REFINEMENTS)}; got {model.refine!r}.")
     if not isinstance(model.round_thresholds, bool | np.bool_):
         raise ValueError(f"round_thresholds must be True or False; got {model.round_thresholds!r}.")
     _check_effort(model.max_iter, model.max_time)
@@ -44,25 +44,27 @@ def check_parameters(model: Any) -> None:
 
 
 def _check_effort(max_iter: Any, max_time: Any) -> None:
-    if max_iter is not None and (not _is_integer(max_iter) or max_iter < 0):
+    if max_iter is not None and (not is_integer(max_iter) or max_iter < 0):
         raise ValueError(f"max_iter must be an integer of at least 0, or None; got {max_iter!r}.")
-    if max_time is not None and not (_is_number(max_time) and max_time >= 0):
+    if max_time is not None and not (is_number(max_time) and max_time >= 0):
         raise ValueError(f"max_time must be a number of seconds, or None; got {max_time!r}.")
 
 
 def _check_min_samples_leaf(least: Any) -> None:
-    if not (_is_number(least) and (0 < least < 1 or least >= 1)):
+    if not (is_number(least) and (0 < least < 1 or least >= 1)):
         raise ValueError(
             "min_samples_leaf must be a number of rows of at least 1, or a share of them between "
             f"0 and 1; got {least!r}."
         )
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
+    """Whether it is a whole number, and no truth value."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether it is a finite number, and no truth value."""
     return (
         isinstance(value, numbers.Real)
         and not isinstance(value, bool)
@@ -70,7 +72,8 @@ def _is_number(value: Any) -> bool:
     )
 
 
-def _quoted(names: tuple[str, ...]) -> str:
+def quoted(names: tuple[str, ...]) -> str:
+    """Names in a row, each in quotation marks."""
     return ", ".join(f'"{name}"' for name in names)
 
 
@@ -137,7 +140,7 @@ def _position(feature: Any, n_features: int, names: NDArray[Any] | None, where: 
             known = "X has no feature names" if names is None else "X has no feature of that name"
             raise ValueError(f"{where} names {feature!r}, but {known}.")
         return int(found[0])
-    if not _is_integer(feature) or not -n_features <= feature < n_features:
+    if not is_integer(feature) or not -n_features <= feature < n_features:
         raise ValueError(
             f"{where} must hold names of features or numbers below {n_features}; got {feature!r}."
         )
@@ -174,7 +177,7 @@ def check_base_tree(base_tree: Any, n_features: int) -> str | ThresholdTree:
         base_tree = from_sklearn(base_tree)
     if not isinstance(base_tree, ThresholdTree):
         raise ValueError(
-            f"base_tree must be one of {_quoted(BASE_TREES)}, a ThresholdTree or a fitted decision "
+            f"base_tree must be one of {quoted(BASE_TREES)}, a ThresholdTree or a fitted decision "
             f"tree of scikit-learn; got {base_tree!r}."
         )
     if base_tree.n_features != n_features:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +14,20 @@ from treemeans.checks import (
     check_feature_costs,
     check_max_leaves,
     check_parameters,
-    check_weights,
-    refuse_not_finite,
     tree_seed,
-    warn_if_empty,
 )
-from treemeans.columns.dates import date_columns
-from treemeans.columns.detect import arrivals, detect
+from treemeans.fitting import TreeEstimator
 from treemeans.ground import Ground
 from treemeans.grow.base import Task, grow
 from treemeans.limits import Rules
-from treemeans.model import TreeModel
 from treemeans.progress import Progress
 from treemeans.record import FitRecord, record_grown, record_refined
-from treemeans.reference import Reference, fit_reference
+from treemeans.reference import Reference
 from treemeans.refine import Budget, refine
-from treemeans.tables import Table, as_points
-from treemeans.threads import n_threads
 from treemeans.tree import ThresholdTree
 
 
-class ExKMC(TreeModel):
+class ExKMC(TreeEstimator):
     """Explainable k-means clustering with a threshold tree.
 
     A reference clustering gives ``n_clusters`` centers. A base tree with a leaf for each of them
@@ -205,86 +197,28 @@ class ExKMC(TreeModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Cluster X and build the tree that explains the clusters.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows; one of weight 0 as none.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from treemeans import ExKMC
-        >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [8.0, 5.0], [9.0, 5.0]])
-        >>> model = ExKMC(2, random_state=0).fit(X, sample_weight=[1, 1, 2, 0])
-        >>> float(model.tree_.threshold[0])
-        5.0
-        """
-        model = copy.copy(self)
-        model._fit(X, sample_weight)
-        self.__dict__ = model.__dict__  # all at once: a fit that fails leaves no trace
-        return self
-
-    def _fit(self, X: Any, sample_weight: Any) -> None:
+    def _check(self) -> None:
         check_parameters(self)
-        raw, X = X, self._validate(X, reset=True)
-        weights = check_weights(X, sample_weight)
-        base_tree = check_base_tree(self.base_tree, X.shape[1])
-        table = self._table(X, n_threads(self.n_jobs))
 
-        reference = fit_reference(
-            self.reference, self.n_clusters, X, raw, weights, self.random_state
-        )
-        max_leaves = check_max_leaves(self.max_leaf_nodes, reference.n_clusters, base_tree)
-        task = self._task(X, raw, table, weights, reference)
-        if reference.given:
-            warn_if_empty(task.costs.nearest, reference.n_clusters)
-        record = self._grow(task, reference, base_tree, max_leaves)
-        self._record = self._readable(record, task.ground, date_columns(raw))
-        self._settle(self._record.tree.n_leaves)
+    def _plan(self, n_features: int) -> str | ThresholdTree:
+        return check_base_tree(self.base_tree, n_features)
 
-    def _task(
-        self,
-        X: Any,
-        raw: Any,
-        table: Table,
-        weights: NDArray[np.float64] | None,
-        reference: Reference,
-    ) -> Task:
-        """The rows and what they cost, as the searches want them."""
-        space_rows, space = X, table.points
-        if reference.pipeline is not None:
-            space_rows = reference.space(X, raw)
-            space = as_points(space_rows)
-        names = getattr(self, "feature_names_in_", None)
-        costs = check_feature_costs(self.feature_costs, X.shape[1], names)
-        rules = Rules(self.min_samples_leaf, self.max_depth, costs)
-        ground = Ground(X, table, space_rows, space, weights, rules, n_threads(self.n_jobs))
-        priced = ground.price(reference.centers)
-        ground = replace(ground, reference_cost=priced.cheapest)
-        columns = reference.centers_in_columns(table, priced, weights)
-        seed = tree_seed(self.random_state)
-        return Task(ground, reference.centers, columns, priced, self.n_init, seed)
+    def _rules(self, n_features: int, names: NDArray[Any] | None) -> Rules:
+        costs = check_feature_costs(self.feature_costs, n_features, names)
+        return Rules(self.min_samples_leaf, self.max_depth, costs)
 
-    def _grow(
-        self,
-        task: Task,
-        reference: Reference,
-        base_tree: str | ThresholdTree,
-        max_leaves: int,
-    ) -> FitRecord:
+    def _allowed(self, n_features: int, names: NDArray[Any] | None) -> NDArray[np.bool_] | None:
+        return check_allowed_features(self.allowed_features, n_features, names)
+
+    def _task(self, ground: Ground, reference: Reference) -> Task:
+        task = super()._task(ground, reference)
+        return replace(task, n_init=self.n_init, seed=tree_seed(self.random_state))
+
+    def _grow(self, task: Task, reference: Reference, plan: str | ThresholdTree) -> FitRecord:
         """Base tree, expansion, refinement."""
+        max_leaves = check_max_leaves(self.max_leaf_nodes, reference.n_clusters, plan)
         with Progress("treemeans: leaves", max_leaves, bool(self.verbose)) as progress:
-            grown = grow(task, base_tree, max_leaves, progress)
-        self.n_iter_ = 1
+            grown = grow(task, plan, max_leaves, progress)
         if self.refine == "none":
             return record_grown(
                 grown.sapling, grown.base_labels, task.ground, reference, task.costs
@@ -294,20 +228,3 @@ class ExKMC(TreeModel):
             refined = refine(self.refine, task, grown.tree, max_leaves, budget)
         self.n_iter_ += budget.rounds
         return record_refined(refined.sapling, task.ground, refined.centers, reference, task.costs)
-
-    def _readable(self, record: FitRecord, ground: Ground, dates: list[str]) -> FitRecord:
-        """The record with its columns told apart and, if asked for, short thresholds."""
-        tree = record.tree
-        seen = arrivals(tree, ground.table.points, ground.n_threads)
-        names = getattr(self, "feature_names_in_", None)
-        columns = detect(ground.X, names, dates, tree, seen)
-        short = bool(self.round_thresholds)
-        return replace(record, tree=replace(tree, gap=seen.gap), short=short).read_as(columns)
-
-    def _table(self, X: Any, threads: int) -> Table:
-        names = getattr(self, "feature_names_in_", None)
-        allowed = check_allowed_features(self.allowed_features, X.shape[1], names)
-        table = Table.of(X, threads, allowed)
-        if table is None:
-            refuse_not_finite(X)
-        return table

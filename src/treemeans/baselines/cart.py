@@ -75,7 +75,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         check_integer(self, "max_leaf_nodes", or_none=True)
         check_choice(self, "leaf_label", LEAF_LABELS)
 
-    def _grow(self, task: Task) -> Sapling:
+    def _sapling(self, task: Task) -> Sapling:
         ground, costs = task.ground, task.costs
         n_leaves = check_max_leaves(self.max_leaf_nodes, len(task.centers), None)
         limits, allowed = ground.rules.limits(costs), ground.table.allowed

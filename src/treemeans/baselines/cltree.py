@@ -104,7 +104,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         check_choice(self, "criterion", tuple(CRITERIA))
         check_flag(self, "merge_touching")
 
-    def _grow(self, task: Task) -> Sapling:
+    def _sapling(self, task: Task) -> Sapling:
         X, weights = rows_and_weights(task)
         grown = overgrow(
             X, weights, min_split=self.min_split, min_y=self.min_y, criterion=self.criterion

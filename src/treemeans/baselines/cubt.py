@@ -124,7 +124,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         check_choice(self, "mindev_rule", MINDEV_RULES)
         check_choice(self, "join", tuple(JOINS))
 
-    def _grow(self, task: Task) -> Sapling:
+    def _sapling(self, task: Task) -> Sapling:
         X, weights = rows_and_weights(task)
         k = len(task.centers)
         if self.max_leaf_nodes is not None:

@@ -56,7 +56,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _grow(self, task: Task) -> Sapling:
+    def _sapling(self, task: Task) -> Sapling:
         sapling = task.sapling()
         imm(sapling, task.columns, Progress("", 1, False))
         return sapling

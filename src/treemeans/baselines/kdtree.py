@@ -67,7 +67,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         super()._check()
         check_integer(self, "max_leaf_nodes", or_none=True)
 
-    def _grow(self, task: Task) -> Sapling:
+    def _sapling(self, task: Task) -> Sapling:
         sapling = task.sapling()
         kdtree(sapling, check_max_leaves(self.max_leaf_nodes, len(task.centers), None))
         return sapling

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from treemeans.checks import _is_integer, _is_number, _quoted
+from treemeans.checks import is_integer, is_number, quoted
 
 
 def check_integer(model: Any, name: str, *, least: int = 1, or_none: bool = False) -> None:
     """An integer of at least ``least``."""
     value = getattr(model, name)
-    if (value is None and or_none) or (_is_integer(value) and value >= least):
+    if (value is None and or_none) or (is_integer(value) and value >= least):
         return
     none = ", or None" if or_none else ""
     raise ValueError(f"{name} must be an integer of at least {least}{none}; got {value!r}.")
@@ -17,7 +17,7 @@ def check_integer(model: Any, name: str, *, least: int = 1, or_none: bool = Fals
 def check_number(model: Any, name: str, least: float, most: float = float("inf")) -> None:
     """A number from ``least`` to ``most``."""
     value = getattr(model, name)
-    if not (_is_number(value) and least <= value <= most):
+    if not (is_number(value) and least <= value <= most):
         bounds = f"of at least {least}" if most == float("inf") else f"from {least} to {most}"
         raise ValueError(f"{name} must be a number {bounds}; got {value!r}.")
 
@@ -26,7 +26,7 @@ def check_choice(model: Any, name: str, choices: tuple[str, ...]) -> None:
     """One of several names."""
     value = getattr(model, name)
     if not (isinstance(value, str) and value in choices):
-        raise ValueError(f"{name} must be one of {_quoted(choices)}; got {value!r}.")
+        raise ValueError(f"{name} must be one of {quoted(choices)}; got {value!r}.")
 
 
 def check_flag(model: Any, name: str) -> None:

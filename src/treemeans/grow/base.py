@@ -44,8 +44,8 @@ class Task:
     centers: NDArray[np.float64]
     columns: NDArray[np.float64]
     costs: CostTable
-    n_init: int
-    seed: int
+    n_init: int = 1
+    seed: int = 0
 
     def sapling(self) -> Sapling:
         """One leaf with all rows."""

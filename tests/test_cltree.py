@@ -11,6 +11,8 @@ from treemeans.baselines.columns import SortedColumns
 from treemeans.baselines.lookahead import CRITERIA, LookAhead, Values, virtual_share
 from treemeans.baselines.virtual import Node, overgrow, touching
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def column(*values):
     return np.array(values, dtype=np.float64)[:, None]

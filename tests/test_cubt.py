@@ -10,6 +10,8 @@ from treemeans.baselines.columns import SortedColumns
 from treemeans.baselines.deviance import MINDEV_RULES, Group, Growth, best_cut, overgrow
 from treemeans.baselines.siblings import JOINS, Pruner, distance_to, join, nearest_mean
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def column(*values):
     return np.array(values, dtype=np.float64)[:, None]

@@ -67,7 +67,11 @@ def to_python(tree: ThresholdTree, columns: Columns, name: str = "predict") -> s
 def _function_name(name: str) -> str:
     # As Python itself reads a name: letters of other fonts are plain ones.
     plain = unicodedata.normalize("NFKC", name) if isinstance(name, str) else ""
-    if not plain.isidentifier() or keyword.iskeyword(plain) or hasattr(builtins, plain):
+    if (
+        not plain.isidentifier()
+        or keyword.iskeyword(plain)
+        or (hasattr(builtins, plain) and plain != "_")
+    ):
         raise ValueError(
             f"A function cannot be called {name!r}; choose a name of letters, digits and "
             "underscores that is no word of Python's own."

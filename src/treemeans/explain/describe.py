@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,26 @@ from treemeans.explain.profile import differences
 from treemeans.explain.rules import ClusterRules, Rule, Rules
 
 
-def describe(facts: Facts) -> Rules:
-    """The rules of all clusters."""
+def describe(
+    facts: Facts,
+    clusters: Sequence[int] | None = None,
+    reader: Reader | None = None,
+    most: int = 3,
+) -> Rules:
+    """The rules of all clusters, or of some, in the words of a reader.
+
+    ``most``: columns that are told to set a cluster apart.
+    """
     tree = facts.tree
-    reader, grid = Reader(tree, facts.columns), Grid(tree, facts.columns)
+    reader, grid = reader or Reader(tree, facts.columns), Grid(tree, facts.columns)
+    chosen = range(tree.n_clusters) if clusters is None else clusters
     label, weight = tree.label[tree.leaves], facts.weight
     total, cost = float(weight.sum()), float(facts.costs.sum())
-    clusters = []
-    for cluster, apart in enumerate(differences(facts, reader)):
+    told = differences(facts, reader, most, chosen)
+    found = []
+    for cluster, apart in zip(chosen, told, strict=True):
         size = float(weight[cluster])
-        clusters.append(
+        found.append(
             ClusterRules(
                 cluster=cluster,
                 size=size,
@@ -38,7 +48,7 @@ def describe(facts: Facts) -> Rules:
                 rules=tuple(_rules(facts, reader, grid, cluster, total)),
             )
         )
-    return Rules(clusters, facts.columns, facts.reference_cost)
+    return Rules(found, facts.columns, facts.reference_cost)
 
 
 def _rules(facts: Facts, reader: Reader, grid: Grid, cluster: int, total: float) -> list[Rule]:

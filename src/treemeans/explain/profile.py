@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,14 +38,17 @@ class Difference:
         return self.text
 
 
-def differences(facts: Facts, reader: Reader, most: int = 3) -> list[tuple[Difference, ...]]:
+def differences(
+    facts: Facts, reader: Reader, most: int = 3, clusters: Iterable[int] | None = None
+) -> list[tuple[Difference, ...]]:
     """For each cluster, up to ``most`` columns, the largest difference first.
 
     Of the categories of one source one is told: the others follow from it in part.
     """
     others = _means_of_others(facts)
     found = []
-    for cluster, mean in enumerate(facts.profiles):
+    for cluster in range(len(others)) if clusters is None else clusters:
+        mean = facts.profiles[cluster]
         steps = (mean - others[cluster]) / facts.scale
         told: dict[str | int, Difference] = {}
         for feature in _largest(steps, facts.spread, most * _LOOKED_AT):

@@ -20,6 +20,7 @@ ALLOWED = {
     "drawing": {"columns", "tree"},
     "export": {"columns", "drawing", "explain", "extras", "tree"},
     "plot": {"columns", "drawing", "explain", "export", "extras", "tree"},
+    "report": {"columns", "drawing", "explain", "export", "files", "model", "record", "tree"},
     "saved": {"columns", "files", "path", "prune", "record", "reference", "tree"},
     "files": set(),
     "sheets": {"columns"},

@@ -18,6 +18,7 @@ from treemeans.export.onnx_graph import export_onnx
 from treemeans.export.sklearn_tree import export_sklearn
 from treemeans.export.text import export_text
 from treemeans.plot import plot_path, plot_regions, plot_tree
+from treemeans.report import report_html, write_report
 from treemeans.saved.model_file import load
 from treemeans.tree import ThresholdTree
 
@@ -34,5 +35,7 @@ __all__ = [
     "plot_path",
     "plot_regions",
     "plot_tree",
+    "report_html",
+    "write_report",
 ]
 __version__ = version("treemeans")

@@ -1,0 +1,86 @@
+// Elements from names, attributes and text. Nothing here reads markup: texts are data.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+function make(tag, attributes, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function draw(tag, attributes, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (name === "style") setStyle(element, value);
+    else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null)); // strings become text
+  return element;
+}
+
+function setStyle(element, style) {
+  for (const [name, value] of Object.entries(style)) element.style.setProperty(name, value);
+}
+
+// A small label in the colours of a group.
+function chip(group, ...more) {
+  const { name, fill, words } = data.groups[group];
+  const style = { "--fill": fill, "--words": words };
+  return make("span", { class: "chip", style, title: name }, make("span", {}, name), ...more);
+}
+
+function counted(n, what) {
+  return `${n} ${what}${n === 1 ? "" : "s"}`;
+}
+
+// Some of many items, and a button for the rest.
+function firstFew(items, most, what) {
+  const more = items.slice(most);
+  if (more.length < 2) return items;
+  for (const item of more) item.hidden = true;
+  const button = make("button", { type: "button", class: "more", click: () => {
+    for (const item of more) item.hidden = false;
+    (more[0].querySelector("button") ?? more[0]).focus();
+    holder.remove();
+  } }, `Show ${counted(more.length, what)} more`);
+  const holder = make("li", { class: "more-line" }, button);
+  return [...items, holder];
+}
+
+async function copy(text, button) {
+  const before = button.textContent;
+  let done = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    done = copiedBySelection(text);
+  }
+  button.textContent = done ? "Copied" : "Select the text and copy it";
+  say(button.textContent);
+  setTimeout(() => { button.textContent = before; }, 2000);
+}
+
+// For browsers that give pages opened from disk no clipboard.
+function copiedBySelection(text) {
+  const area = make("textarea", { class: "unseen" });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}
+
+let saying = 0;
+
+// Tell people who listen to the page, once things have settled.
+function say(text) {
+  clearTimeout(saying);
+  saying = setTimeout(() => { byId("live").textContent = text; }, 250);
+}

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import treemeans
+from treemeans import ExKMC, baselines
 from treemeans.cli.app import app
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -80,3 +82,18 @@ def test_pictures_exist_and_are_small():
             picture = (DOCS / page).parent / "".join(names)
             assert picture.is_file(), (page, names)
             assert picture.stat().st_size < 100_000, picture
+
+
+REFERENCE = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.rst"))
+PUBLIC = [name for name in treemeans.__all__ if name != "baselines"] + baselines.__all__
+METHODS = [
+    f"ExKMC.{name}"
+    for name in dir(ExKMC)
+    if not name.startswith("_") and callable(getattr(ExKMC, name))
+    if getattr(ExKMC, name).__module__.startswith("treemeans")
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC + METHODS)
+def test_reference_lists(name):
+    assert re.search(rf":: {re.escape(name)}$", REFERENCE, re.MULTILINE)

@@ -155,6 +155,22 @@ def test_missing_values(tmp_path):
     assert len(labelled.splitlines()) == 241
 
 
+def test_the_report(tmp_path, data, model):
+    out = tmp_path / "report.html"
+    ok("fit", data, "-k", 3, "--report", out)
+    page = out.read_text(encoding="utf-8")
+    assert page.lower().startswith("<!doctype html>")
+    assert "customers.csv" in page
+    assert "<b>green</b>" not in page
+    refused("report", model, "--out", out, says="exists")
+    ok("report", model, data, "--out", out, "--force")
+    with_rows = out.read_text(encoding="utf-8")
+    ok("report", model, "--out", out, "--force")
+    assert len(out.read_text(encoding="utf-8")) < len(with_rows)
+    same = tmp_path / "x"
+    refused("fit", data, "-k", 3, "-o", same, "--report", same, says="Two outputs")
+
+
 # ---- mistakes ------------------------------------------------------------------------------------
 
 
@@ -336,5 +352,15 @@ def test_a_reader_that_stops_is_no_error(model):
 def test_version_and_help():
     assert ok("--version").stdout.strip() == f"treemeans {treemeans.__version__}"
     said = ok("--help").stdout
-    for command in ("fit", "choose", "compare", "predict", "rules", "sql", "plot", "onnx"):
+    for command in (
+        "fit",
+        "choose",
+        "compare",
+        "predict",
+        "rules",
+        "sql",
+        "plot",
+        "onnx",
+        "report",
+    ):
         assert command in said

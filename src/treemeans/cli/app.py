@@ -97,6 +97,7 @@ def fit(
     ] = False,
     seed: Seed = 0,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Write the model here.")] = None,
+    report: Annotated[str | None, typer.Option(help="Write an HTML report here.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Use wines that come with it.")] = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -108,7 +109,7 @@ def fit(
     source = fitting.source_of(data, clusters, columns, id_column, missing.value, demo)
     k = fitting.DEMO_CLUSTERS if clusters is None else clusters
     settings = fitting.Settings(k, leaves, scale.value, refine.value, not exact, seed)
-    fitting.run(source, settings, out, force, Say(quiet, as_json))
+    fitting.run(source, settings, out, report, force, Say(quiet, as_json))
 
 
 @app.command()
@@ -241,6 +242,23 @@ def onnx(model: Model, out: Out, leaves: Size = None, force: Force = False) -> N
     from treemeans.cli import showing
 
     showing.onnx(model, leaves, out, force)
+
+
+@app.command()
+@guarded
+def report(
+    model: Model,
+    data: Annotated[
+        str | None, typer.Argument(help="The table it was fitted to, for histograms and rows.")
+    ] = None,
+    out: Out = "report.html",
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """A page about the model for a browser: tree, rules, what would move a row."""
+    from treemeans.cli import showing
+
+    showing.report(model, data, out, force, Say(quiet, as_json=False))
 
 
 @app.callback(invoke_without_command=True)

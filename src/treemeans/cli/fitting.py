@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,13 @@ class Source:
     columns: str | None = None
     id: str | None = None
     missing: str = "refuse"
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        if self.path is None:
+            return "Wines of three growers"
+        return "Standard input" if self.path == "-" else Path(self.path).name
 
     def load(self) -> Encoded:
         """Its rows as numbers, and how the columns read."""
@@ -102,9 +110,11 @@ def reference_of(X: NDArray[np.float64], clusters: int, scale: str, seed: int) -
     return make_pipeline(*steps).fit(X)
 
 
-def run(source: Source, settings: Settings, out: str | None, force: bool, say: Say) -> None:
+def run(
+    source: Source, settings: Settings, out: str | None, report: str | None, force: bool, say: Say
+) -> None:
     """Fit, print, write."""
-    check_free([out], force=force)
+    check_free([out, report], force=force)
     table = source.load()
     for note in table.notes:
         say.aside(f"Note: {note}")
@@ -116,6 +126,11 @@ def run(source: Source, settings: Settings, out: str | None, force: bool, say: S
     if out:
         model.save(out)
         say.aside(f"The model is in {out}.")
+    if report:
+        from treemeans import write_report
+
+        write_report(model, report, table.X, title=source.title, force=True)
+        say.aside(f"The report is in {report}.")
 
 
 def _opening(table: Encoded, settings: Settings) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from treemeans.cli.console import Say
 from treemeans.cli.outputs import check_free, deliver
 from treemeans.files import write_whole
+from treemeans.sheets.encode_with import encode_with
 from treemeans.sheets.errors import InputError
+from treemeans.sheets.read import read_table
 
 
 def open_model(path: str, leaves: int | None = None) -> Any:
@@ -78,3 +81,15 @@ def onnx(path: str, leaves: int | None, out: str, force: bool) -> None:
     """The tree as an ONNX model."""
     check_free([out], force=force)
     write_whole(out, open_model(path, leaves).to_onnx().SerializeToString())
+
+
+def report(path: str, data: str | None, out: str, force: bool, say: Say) -> None:
+    """A page about the model."""
+    from treemeans import write_report
+
+    check_free([out], force=force)
+    model, X, title = open_model(path), None, Path(path).stem
+    if data is not None:
+        X, title = encode_with(read_table(data), model.columns_), Path(data).name
+    write_report(model, out, X, title=title, force=True)
+    say.aside(f"The report is in {out}.")

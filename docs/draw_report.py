@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import io
 import shutil
 import tempfile
 from pathlib import Path
@@ -69,6 +70,17 @@ def picture_of(path: Path) -> bytes:
         return base64.b64decode(shot["data"])
     finally:
         driver.quit()
+
+
+def small(picture: bytes) -> bytes:
+    """The same in fewer colours: a third of the size, and no eye tells."""
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
+    out = io.BytesIO()
+    few = image.quantize(96, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    few.save(out, "png", optimize=True)
+    return out.getvalue()
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = keep or Path(folder, "report.html")
         report_on_customers(path)
-        (DOCS / "report.png").write_bytes(picture_of(path.resolve()))
+        (DOCS / "report.png").write_bytes(small(picture_of(path.resolve())))
 
 
 def report_on_customers(path: Path) -> None:

@@ -11,9 +11,12 @@ _WIDTH = 30
 
 
 class Progress:
-    """``with Progress("growing", total, enabled) as bar: bar.update(done)``."""
+    """``with Progress("growing", total, enabled) as bar: bar.update(done)``.
 
-    def __init__(self, what: str, total: int, enabled: bool) -> None:
+    Where nobody knows the total (None), it counts.
+    """
+
+    def __init__(self, what: str, total: int | None, enabled: bool) -> None:
         self.what = what
         self.total = total
         self.enabled = enabled and sys.stderr.isatty()
@@ -30,13 +33,18 @@ class Progress:
             return
         self._next = time.monotonic() + _REFRESH
         self._shown = True
-        full = _WIDTH * done // max(self.total, 1)
-        bar = "#" * full + "-" * (_WIDTH - full)
-        count = f"{100 * done // max(self.total, 1)} %" if note else f"{done}/{self.total}"
-        line = f"{self.what} [{bar}] {count} {note}".rstrip()
+        line = f"{self._line(done, note)} {note}".rstrip()
         sys.stderr.write("\r" + line.ljust(self._length))  # over what was there before
         self._length = len(line)
         sys.stderr.flush()
+
+    def _line(self, done: int, note: str) -> str:
+        if self.total is None:
+            return f"{self.what} {done:,}"
+        full = _WIDTH * done // max(self.total, 1)
+        bar = "#" * full + "-" * (_WIDTH - full)
+        count = f"{100 * done // max(self.total, 1)} %" if note else f"{done}/{self.total}"
+        return f"{self.what} [{bar}] {count}"
 
     def __exit__(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 
 from treemeans.cli.console import Say
 from treemeans.cli.showing import open_model
+from treemeans.progress import Progress
 from treemeans.sheets.encode_with import encode_with, sources
 from treemeans.sheets.formats import format_of
 from treemeans.sheets.read import read_batches
@@ -20,11 +21,15 @@ def run(path: str, data: str, out: str | None, *, explain: bool, force: bool, sa
     """Read, label, write, a batch at a time."""
     model = open_model(path)
     n_rows, unseen = 0, Counter[str]()
-    with Writer(out, force=force) as writer:
+    with (
+        Writer(out, force=force) as writer,
+        Progress("treemeans: rows", None, say.shows_progress) as progress,
+    ):
         for batch in read_batches(data, text=_as_written(model, out)):
             X = encode_with(batch, model.columns_, first_row=n_rows + 1, unseen=unseen)
             writer.write(_labelled(batch, model, X, explain=explain))
             n_rows += batch.num_rows
+            progress.update(n_rows)
     for source, rows in unseen.items():
         say.aside(f"Note: {rows:,} rows have a category of {source} that the model does not know.")
     say.aside(f"{n_rows:,} rows labelled.")

@@ -1,0 +1,189 @@
+"""What is computed: the data sets, the methods, their grids, and the cells of them all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from treemeans.datasets import NAMES, TABLE
+
+SMALL = ("iris", "wine", "breast_cancer", "digits", "mice_protein", "anuran")
+LARGE = ("avila", "covtype", "20newsgroups", "cifar10")
+REAL = (*SMALL, *LARGE)
+SYNTHETIC = ("synthetic_1", "synthetic_2")
+# The paper times "seven real datasets" and does not name them: these are the largest.
+TIMED = ("digits", "mice_protein", "anuran", *LARGE)
+# The four newsgroups of the paper's example trees; not a row of its table.
+WORDS = "20newsgroups4"
+QUICK = ("iris", "wine", "breast_cancer", "digits", "mice_protein", "avila", "synthetic_1")
+
+TITLES = {
+    "iris": "Iris",
+    "wine": "Wine",
+    "breast_cancer": "Breast Cancer",
+    "digits": "Digits",
+    "mice_protein": "Mice Protein",
+    "anuran": "Anuran",
+    "avila": "Avila",
+    "covtype": "Covtype",
+    "20newsgroups": "20newsgroups",
+    "cifar10": "CIFAR-10",
+    "synthetic_1": "Synthetic I",
+    "synthetic_2": "Synthetic II",
+    WORDS: "four newsgroups",
+}
+METHODS = {
+    "imm": "IMM",
+    "exkmc": "ExKMC",
+    "exkmc_imm": "ExKMC (base: IMM)",
+    "cart": "CART",
+    "kdtree": "KD-tree",
+    "cltree": "CLTree",
+    "cubt": "CUBT",
+}
+PEERS = {
+    "official": "ExKMC, official package",
+    "shallow": "ShallowTree",
+    "kauri": "Kauri (gemclus)",
+}
+# Those that need no leaf count of the plots: sizes, times, the words, and a tree of n leaves.
+EXTRAS = ("size", "time", "words", "whole")
+
+# The grids of the paper's appendix.
+MIN_SPLIT = (10, 20, 30, 50, 100, 200, 500, 1000, 1500, 2000)
+MIN_Y = (0.1, 0.2, 0.3, 0.4, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5)
+MIN_RD = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 50)
+MINSIZE = (5, 10, 15)
+MINDEV = (0.001, 0.7, 0.9)
+MINDIST = (0.3, 0.5)
+ALPHA = (0.2, 0.4, 0.6)
+
+SEEDS = (0, 1, 2, 3, 4)
+# Leaves of the largest tree, in k: beyond the paper's 4 k, and 30 k for CIFAR-10.
+MOST, MOST_QUICK = 5, 4
+FURTHER = {"cifar10": 30}
+# The times are those of trees with 2 k leaves.
+TIMED_SIZE = 2
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One result that is kept in a file of its own.
+
+    ``leaves`` is the most leaves of the tree; where one fit holds the smaller trees too, the cell
+    has a row for each of them.
+    """
+
+    data: str
+    method: str
+    setting: str
+    seed: int
+    leaves: int
+
+    @property
+    def key(self) -> str:
+        """Return the name of the cell, which is also that of its file."""
+        setting = f"{self.setting}-" if self.setting else ""
+        return f"{self.data}/{self.method}/{setting}seed{self.seed}-{self.leaves}leaves"
+
+    @property
+    def job(self) -> tuple[str, str, str]:
+        """Return what the cells that are computed in one process have in common."""
+        return self.data, self.method, self.setting
+
+    def option(self, name: str) -> float:
+        """Return a number of the setting, as in ``min_split=10``."""
+        return float(dict(part.split("=") for part in self.setting.split(","))[name])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is asked for."""
+
+    data: tuple[str, ...] = (*NAMES, WORDS)
+    methods: tuple[str, ...] = (*METHODS, *EXTRAS)
+    seeds: tuple[int, ...] = SEEDS
+    quick: bool = False
+
+    def most(self, data: str) -> int:
+        """Return the leaves of the largest tree on a data set."""
+        k = TABLE[data].k
+        return k * (MOST_QUICK if self.quick else FURTHER.get(data, MOST))
+
+    def cells(self) -> list[Cell]:
+        """Return all cells, data set by data set, quick ones first in each."""
+        return [cell for data in self.data for cell in self._cells_of(data)]
+
+    def _cells_of(self, data: str) -> Iterator[Cell]:
+        if data == WORDS:
+            if "words" in self.methods:
+                yield Cell(WORDS, "words", "", 0, 8)
+            return
+        for method in self.methods:
+            for setting in self._settings(data, method):
+                for seed in self._seeds(method):
+                    for leaves in self._leaves(data, method):
+                        yield Cell(data, method, setting, seed, leaves)
+
+    def _seeds(self, method: str) -> tuple[int, ...]:
+        if method in ("size", "time", "whole"):
+            return (0,)
+        return self.seeds[:1] if method in PEERS else self.seeds
+
+    def _settings(self, data: str, method: str) -> Iterator[str]:
+        if method == "words":
+            return
+        if method in ("cltree", "cubt", "whole", *PEERS) and data not in SMALL:
+            return  # as in the paper
+        if method == "cltree":
+            yield from (f"min_split={value}" for value in _some(MIN_SPLIT, self.quick, 3))
+        elif method == "cubt":
+            for minsize, mindev in product(MINSIZE, MINDEV):
+                if not self.quick or (minsize, mindev) in ((5, 0.001), (15, 0.001), (5, 0.7)):
+                    yield f"minsize={minsize},mindev={mindev}"
+        elif method == "time":
+            if data in TIMED:
+                yield from (f"threads={threads}" for threads in processes())
+        else:
+            yield ""
+
+    def _leaves(self, data: str, method: str) -> tuple[int, ...]:
+        k = TABLE[data].k
+        if method == "size":
+            return (0,)
+        if method == "time":
+            return (TIMED_SIZE * k,)
+        if method == "whole":
+            return (TABLE[data].n,)
+        if method == "imm":
+            return (k,)
+        if method in ("kdtree", *PEERS):
+            coarse = self.quick or method in PEERS
+            return coarse_sizes(k) if coarse else sizes(k, self.most(data))
+        return (self.most(data),)
+
+
+def processes() -> tuple[int, ...]:
+    """Return the numbers of processes that are timed: one, and as many as there are, up to four."""
+    cores = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, 4)
+    return (1, cores) if cores > 1 else (1,)
+
+
+def sizes(k: int, most: int) -> tuple[int, ...]:
+    """Return numbers of leaves from k to most: all up to 2 k, then steps of k / 5, then of 2 k."""
+    fine = range(k, 2 * k + 1)
+    middle = range(2 * k, 5 * k + 1, max(1, k // 5))
+    far = range(5 * k, most + 1, 2 * k)
+    told = (2 * k, 3 * k, round(3.5 * k), 4 * k, 5 * k, most)
+    return tuple(sorted(size for size in {*fine, *middle, *far, *told} if k <= size <= most))
+
+
+def coarse_sizes(k: int) -> tuple[int, ...]:
+    """Return the few numbers of leaves of a quick run."""
+    return tuple(sorted({k, round(1.5 * k), 2 * k, 3 * k, 4 * k}))
+
+
+def _some(values: tuple[int, ...], few: bool, step: int) -> tuple[int, ...]:
+    return values[::step] if few else values

@@ -1,0 +1,296 @@
+"""One adapter per method: it takes the cells of a job, and yields the result of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from cost import kmeans_cost
+from methods import sklearn_kmeans
+from numpy.typing import NDArray
+from reference import Reference
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_mutual_info_score
+from threadpoolctl import threadpool_limits
+from trees import METHODS as TREES
+
+from treemeans import ExKMC, ThresholdTree
+from treemeans.baselines import IMM, KDTree
+from treemeans.baselines.deviance import overgrow as overgrow_deviance
+from treemeans.baselines.siblings import Pruner, join
+from treemeans.baselines.virtual import overgrow as overgrow_virtual
+
+from . import data
+from .cells import ALPHA, MIN_RD, MIN_Y, MINDIST, TIMED_SIZE, Cell, sizes
+
+Row: TypeAlias = dict[str, Any]
+Result: TypeAlias = dict[str, Any]
+Yields: TypeAlias = Iterator[tuple[Cell, Result]]
+
+
+class Judge:
+    """Prices labels by one reference."""
+
+    def __init__(self, X: Any, known: Reference) -> None:
+        self.X, self.known = X, known
+        self.distances = data.distances(X, known.centers)
+
+    def row(self, labels: NDArray[Any], leaves: int) -> Row:
+        """Return what a clustering by a tree costs, and how like the reference it is."""
+        known, each = self.known, np.arange(len(labels))
+        return {
+            "leaves": int(leaves),
+            "ratio": kmeans_cost(self.X, labels) / known.inertia,
+            "surrogate": float(self.distances[each, labels].sum()) / known.inertia,
+            "accuracy": float((labels == known.labels).mean()),
+        }
+
+    def totals(self, group: NDArray[Any], n: int) -> NDArray[np.float64]:
+        """Return the cost of each group of rows to each center."""
+        columns = [np.bincount(group, column, minlength=n) for column in self.distances.T]
+        return np.stack(columns, axis=1)
+
+
+def imm(cells: list[Cell]) -> Yields:
+    """The base tree alone."""
+    X = data.load(cells[0].data).X
+    for cell in cells:
+        known = data.known(cell.data, cell.seed)
+        model, seconds = _timed(lambda known=known: IMM(None, reference=known.centers).fit(X))
+        yield cell, {"rows": _path(model, known), "seconds": seconds}
+
+
+def exkmc(cells: list[Cell]) -> Yields:
+    """One fit for all numbers of leaves: the path has them."""
+    X = data.load(cells[0].data).X
+    base = "imm" if cells[0].method == "exkmc_imm" else "none"
+    for cell in cells:
+        known = data.known(cell.data, cell.seed)
+        model, seconds = _timed(lambda known=known, cell=cell: _grown(X, known, cell.leaves, base))
+        yield cell, {"rows": _path(model, known), "seconds": seconds}
+
+
+def whole(cells: list[Cell]) -> Yields:
+    """As many leaves as the tree wants: the last row alone."""
+    for cell, result in exkmc(cells):
+        yield cell, {**result, "rows": result["rows"][-1:]}
+
+
+def cart(cells: list[Cell]) -> Yields:
+    """One fit for all: scikit-learn cuts the best leaf first, so it holds the smaller trees."""
+    X, method = data.load(cells[0].data).X, TREES["cart_labels"]
+    for cell in cells:
+        known = data.known(cell.data, cell.seed)
+        start = time.perf_counter()
+        model = method.fit(X, known, cell.leaves, cell.seed)
+        seconds, judge = time.perf_counter() - start, Judge(X, known)
+        rows = [
+            judge.row(method.labels(model, X, leaves), leaves)
+            for leaves in sizes(len(known.centers), cell.leaves)
+            if leaves <= model.get_n_leaves()
+        ]
+        yield cell, {"rows": rows, "seconds": seconds}
+
+
+def kdtree(cells: list[Cell]) -> Yields:
+    """A tree for each number of leaves: ``built`` of them, which are at most ``leaves``."""
+    X = data.load(cells[0].data).X
+    for cell in cells:
+        known = data.known(cell.data, cell.seed)
+        model, seconds = _timed(
+            lambda known=known, cell=cell: KDTree(
+                None, max_leaf_nodes=cell.leaves, reference=known.centers
+            ).fit(X)
+        )
+        row = {**_path(model, known)[0], "leaves": cell.leaves, "built": int(model.n_leaves_)}
+        yield cell, {"rows": [row], "seconds": seconds}
+
+
+def cltree(cells: list[Cell]) -> Yields:
+    """One growth for all percentages and all references: cuts do not look at the reference."""
+    X = data.load(cells[0].data).X.astype(np.float64)
+    start = time.perf_counter()
+    grown = overgrow_virtual(
+        X, np.ones(len(X)), min_split=cells[0].option("min_split"), min_y=min(MIN_Y)
+    )
+    trees: dict[bytes, ThresholdTree] = {}
+    for min_y in MIN_Y:
+        for min_rd in MIN_RD:
+            tree = grown.prune(min_y, min_rd).tree
+            trees.setdefault(_signature(tree), tree)
+    seconds = time.perf_counter() - start
+    for cell in cells:
+        judge = Judge(X, data.known(cell.data, cell.seed))
+        k = judge.distances.shape[1]
+        rows = [
+            judge.row(_cheapest(judge, tree.apply(X)), tree.n_leaves)
+            for tree in trees.values()
+            if k <= tree.n_leaves <= cell.leaves
+        ]
+        yield cell, {"rows": best(rows), "seconds": seconds, "trees": len(trees)}
+
+
+def cubt(cells: list[Cell]) -> Yields:
+    """One growth; then all prunings and joinings, which do not look at the reference either."""
+    loaded, first = data.load(cells[0].data), cells[0]
+    X = loaded.X.astype(np.float64)
+    start = time.perf_counter()
+    growth = overgrow_deviance(
+        X,
+        np.ones(len(X)),
+        minsize=first.option("minsize"),
+        mindev=first.option("mindev"),
+        minsplit=4,
+        max_depth=7,
+    )
+    pruner, found = Pruner(growth), dict[bytes, tuple[int, NDArray[np.intp]]]()
+    for mindist in MINDIST:
+        for alpha in ALPHA:
+            for leaves in sizes(loaded.k, max(cell.leaves for cell in cells)):
+                pruned = pruner.prune(mindist, alpha, leaves)
+                key = _signature(pruned.tree)
+                if key not in found and pruned.tree.n_leaves >= loaded.k:
+                    groups = join(growth, pruned.leaves, loaded.k, "deviance", alpha)
+                    found[key] = pruned.tree.n_leaves, _spread(pruned.leaves, groups, len(X))
+    seconds = time.perf_counter() - start
+    for cell in cells:
+        judge = Judge(X, data.known(cell.data, cell.seed))
+        rows = [judge.row(_named(judge, group), leaves) for leaves, group in found.values()]
+        yield cell, {"rows": best(rows), "seconds": seconds, "trees": len(found)}
+
+
+def size(cells: list[Cell]) -> Yields:
+    """The numbers of the paper's table, as they are in the data."""
+    for cell in cells:
+        loaded = data.load(cell.data)
+        n, d = loaded.X.shape
+        yield cell, {"k": len(np.unique(loaded.y)), "n": int(n), "d": int(d)}
+
+
+def timed(cells: list[Cell]) -> Yields:
+    """Seconds of k-means, of IMM and of ExKMC with 2 k leaves; the trees without the k-means."""
+    for cell in cells:
+        threads = int(cell.option("threads"))
+        known, loaded = data.known(cell.data, cell.seed), data.load(cell.data)
+        X, k = loaded.X, loaded.k
+        with threadpool_limits(limits=threads):
+            kmeans = known.seconds if threads == 1 else _kmeans_seconds(X, k, threads, cell.seed)
+            base = _timed(lambda: IMM(None, reference=known.centers, n_jobs=threads).fit(X))[1]
+            tree = _timed(lambda: _grown(X, known, TIMED_SIZE * k, "imm", threads))[1]
+        yield cell, {"threads": threads, "kmeans": kmeans, "imm": base, "exkmc": tree}
+
+
+def words(cells: list[Cell]) -> Yields:
+    """The words of the example trees, and how well their clusters agree with the groups."""
+    X, y, names = data.load_words()
+    for cell in cells:
+        model = words_model(X, cell)
+        trees = {}
+        for leaves in (4, 8):
+            small = model.with_leaves(leaves) if leaves < model.n_leaves_ else model
+            cut = small.tree_.feature[~small.tree_.is_leaf]
+            trees[str(leaves)] = {
+                "words": sorted({names[feature] for feature in cut}),
+                "ratio": float(small.inertia_ / model.reference_inertia_),
+                "agreement": float(adjusted_mutual_info_score(y, small.labels_)),
+            }
+        yield cell, {"trees": trees, "grown": _leaves_that_grew(model)}
+
+
+def words_model(X: Any, cell: Cell) -> ExKMC:
+    """Return the model that the example trees are read from."""
+    return ExKMC(4, max_leaf_nodes=cell.leaves, random_state=cell.seed).fit(X)
+
+
+ADAPTERS: dict[str, Callable[[list[Cell]], Yields]] = {
+    "imm": imm,
+    "exkmc": exkmc,
+    "exkmc_imm": exkmc,
+    "cart": cart,
+    "kdtree": kdtree,
+    "cltree": cltree,
+    "cubt": cubt,
+    "size": size,
+    "time": timed,
+    "words": words,
+    "whole": whole,
+}
+
+
+def best(rows: list[Row]) -> list[Row]:
+    """Return the cheapest row for each number of leaves that occurs."""
+    cheapest: dict[int, Row] = {}
+    for row in rows:
+        kept = cheapest.setdefault(row["leaves"], row)
+        if row["ratio"] < kept["ratio"]:
+            cheapest[row["leaves"]] = row
+    return [cheapest[leaves] for leaves in sorted(cheapest)]
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - start
+
+
+def _kmeans_seconds(X: Any, k: int, threads: int, seed: int) -> float:
+    X = X.astype(np.float64)
+    return _timed(lambda: sklearn_kmeans.fit(X, k, threads, seed))[1]
+
+
+def _grown(X: Any, known: Reference, leaves: int, base: str, threads: int = 1) -> ExKMC:
+    leaves = max(leaves, len(known.centers))
+    options = {"max_leaf_nodes": leaves, "base_tree": base, "n_jobs": threads}
+    return ExKMC(None, reference=known.centers, **options).fit(X)
+
+
+def _path(model: Any, known: Reference) -> list[Row]:
+    """Return the rows of a model's path, from k leaves on, or all if it never has so many."""
+    path, k = model.path_, len(known.centers)
+    path = path[path["n_leaves"] >= k] if path["n_leaves"][-1] >= k else path
+    return [
+        {
+            "leaves": int(row["n_leaves"]),
+            "ratio": float(row["kmeans_cost"] / known.inertia),
+            "surrogate": float(row["surrogate_cost"] / known.inertia),
+            "accuracy": float(row["accuracy"]),
+        }
+        for row in path
+    ]
+
+
+def _signature(tree: ThresholdTree) -> bytes:
+    return tree.feature.tobytes() + tree.threshold.tobytes() + tree.left.tobytes()
+
+
+def _cheapest(judge: Judge, leaf: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the labels if each leaf has that of the center that is cheapest for its rows."""
+    _, group = np.unique(leaf, return_inverse=True)
+    labels: NDArray[np.intp] = judge.totals(group, int(group.max()) + 1).argmin(axis=1)[group]
+    return labels
+
+
+def _named(judge: Judge, group: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the labels if each group has a center of its own, so that all cost least."""
+    _, center = linear_sum_assignment(judge.totals(group, int(group.max()) + 1))
+    return center[group]
+
+
+def _spread(leaves: Any, groups: list[int], n: int) -> NDArray[np.intp]:
+    """Return the group of each row."""
+    of_row = np.empty(n, dtype=np.intp)
+    for leaf, group in zip(leaves, groups, strict=True):
+        of_row[leaf.rows] = group
+    return of_row
+
+
+def _leaves_that_grew(model: ExKMC) -> int:
+    """Return how many leaves of the base tree have cuts below them in the whole tree."""
+    tree = model.tree_
+    k = tree.n_clusters
+    inner = np.flatnonzero(~tree.is_leaf)
+    base = {int(node) for node in inner if tree.growth[node] <= k}
+    children = {int(child) for node in base for child in (tree.left[node], tree.right[node])}
+    return sum(1 for child in children - base if not tree.is_leaf[child])

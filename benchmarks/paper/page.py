@@ -1,0 +1,5 @@
+FIGURES = ()
+
+
+def write(*a):
+    return "no page"

@@ -47,6 +47,12 @@ def load_words() -> tuple[Any, NDArray[np.intp], Sequence[str]]:
     return X, y, words
 
 
+def group_names() -> list[str]:
+    """Return what the four newsgroups are called, in the order of their numbers."""
+    with np.load(problems.data_folder() / f"{WORDS}.npz", allow_pickle=False) as file:
+        return [str(name) for name in file["target_names"]]
+
+
 @lru_cache(maxsize=8)
 def known(name: str, seed: int) -> Reference:
     """Return the paper's reference: 10 starts, 300 iterations. Other tables share its file."""

@@ -58,7 +58,7 @@ def imm(cells: list[Cell]) -> Yields:
     X = data.load(cells[0].data).X
     for cell in cells:
         known = data.known(cell.data, cell.seed)
-        model, seconds = _timed(lambda known=known: IMM(None, reference=known.centers).fit(X))
+        model, seconds = _timed(IMM(None, reference=known.centers).fit, X)
         yield cell, {"rows": _path(model, known), "seconds": seconds}
 
 
@@ -68,7 +68,7 @@ def exkmc(cells: list[Cell]) -> Yields:
     base = "imm" if cells[0].method == "exkmc_imm" else "none"
     for cell in cells:
         known = data.known(cell.data, cell.seed)
-        model, seconds = _timed(lambda known=known, cell=cell: _grown(X, known, cell.leaves, base))
+        model, seconds = _timed(_grown, X, known, cell.leaves, base)
         yield cell, {"rows": _path(model, known), "seconds": seconds}
 
 
@@ -99,11 +99,8 @@ def kdtree(cells: list[Cell]) -> Yields:
     X = data.load(cells[0].data).X
     for cell in cells:
         known = data.known(cell.data, cell.seed)
-        model, seconds = _timed(
-            lambda known=known, cell=cell: KDTree(
-                None, max_leaf_nodes=cell.leaves, reference=known.centers
-            ).fit(X)
-        )
+        tree = KDTree(None, max_leaf_nodes=cell.leaves, reference=known.centers)
+        model, seconds = _timed(tree.fit, X)
         row = {**_path(model, known)[0], "leaves": cell.leaves, "built": int(model.n_leaves_)}
         yield cell, {"rows": [row], "seconds": seconds}
 
@@ -177,8 +174,8 @@ def timed(cells: list[Cell]) -> Yields:
         X, k = loaded.X, loaded.k
         with threadpool_limits(limits=threads):
             kmeans = known.seconds if threads == 1 else _kmeans_seconds(X, k, threads, cell.seed)
-            base = _timed(lambda: IMM(None, reference=known.centers, n_jobs=threads).fit(X))[1]
-            tree = _timed(lambda: _grown(X, known, TIMED_SIZE * k, "imm", threads))[1]
+            base = _timed(IMM(None, reference=known.centers, n_jobs=threads).fit, X)[1]
+            tree = _timed(_grown, X, known, TIMED_SIZE * k, "imm", threads)[1]
         yield cell, {"threads": threads, "kmeans": kmeans, "imm": base, "exkmc": tree}
 
 
@@ -229,15 +226,15 @@ def best(rows: list[Row]) -> list[Row]:
     return [cheapest[leaves] for leaves in sorted(cheapest)]
 
 
-def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+def _timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
     start = time.perf_counter()
-    result = call()
+    result = call(*arguments)
     return result, time.perf_counter() - start
 
 
 def _kmeans_seconds(X: Any, k: int, threads: int, seed: int) -> float:
     X = X.astype(np.float64)
-    return _timed(lambda: sklearn_kmeans.fit(X, k, threads, seed))[1]
+    return _timed(sklearn_kmeans.fit, X, k, threads, seed)[1]
 
 
 def _grown(X: Any, known: Reference, leaves: int, base: str, threads: int = 1) -> ExKMC:

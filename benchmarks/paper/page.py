@@ -1,5 +1,117 @@
-FIGURES = ()
+"""The page: every table, figure and statement, from the results that are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from speed import machine
+
+from . import figures, pictures, tables
+from .cells import Plan
+from .claims import MISSING
+from .claims_cost import COSTS
+from .claims_other import OTHERS
+from .results import Results
+
+FIGURES = ("regions", *figures.CURVES, "words")
+TITLES = {
+    "regions": "Figure 1: size of the tree and quality of the clustering",
+    "ratios": "Figure 2: cost ratio against leaves",
+    "zoomed": "The small sets, cost ratio 1.0 to 1.4",
+    "errors": "Figure 2 with error bars: median and standard deviation over the k-means seeds",
+    "surrogate": "Surrogate cost against k-means cost, ExKMC (base: IMM)",
+    "surrogate_errors": "The same with error bars",
+    "accuracy": "Accuracy with respect to the reference",
+    "cifar": "CIFAR-10 to 30 k leaves",
+    "runtime": "Running time, trees with 2 k leaves, cumulative",
+    "peers": "Other packages on the small sets",
+    "words": "Four newsgroups: trees with 4 and 8 leaves",
+}
 
 
-def write(*a):
-    return "no page"
+def write(
+    results: Results, folder: Path, plan: Plan, limit: float, names: tuple[str, ...] = FIGURES
+) -> Path:
+    """Draw the figures, write RESULTS.md beside them, and return its path."""
+    pictures.use_no_window()
+    drawn = _draw(results, folder / "figures", names)
+    parts = [_head(plan, limit), *_figures(drawn, folder), _end(results, plan)]
+    body = "\n\n".join([parts[0], _statements(results), *_tables(results), *parts[1:]])
+    path = folder / "RESULTS.md"
+    draft = path.with_suffix(".draft")
+    draft.write_text(f"{body}\n", encoding="utf-8")
+    draft.replace(path)
+    return path
+
+
+def _draw(results: Results, folder: Path, names: tuple[str, ...]) -> dict[str, Path | None]:
+    """Draw what is asked for; the rest is shown if it was drawn before."""
+    paths: dict[str, Path | None] = {}
+    for name in FIGURES:
+        before = folder / f"{name}.png"
+        paths[name] = before if before.exists() else None
+    paths |= figures.draw_all(results, folder, tuple(n for n in names if n in figures.CURVES))
+    if "regions" in names:
+        paths["regions"] = pictures.regions(folder / "regions.png")
+    if "words" in names:
+        paths["words"] = pictures.words(folder / "words.png")
+    return paths
+
+
+def _head(plan: Plan, limit: float) -> str:
+    about = machine()
+    lines = ["# The ExKMC paper's evaluation", ""]
+    if plan.quick:
+        lines += ["**A quick run: few data sets, seeds and sizes. Not the results.**", ""]
+    lines += [
+        "Written by `python -m benchmarks paper` from the results it keeps; nothing is typed in.",
+        "Costs are ratios to the k-means reference (10 starts, 300 iterations), medians over the",
+        "seeds. CLTree and CUBT: the grids of the paper's appendix, the cheapest tree of exactly",
+        f"that many leaves, {limit:g} seconds for a setting; six small sets only, as in the paper.",
+        "KD-tree: a budget of leaves, which it need not use up.",
+        "",
+        f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, treemeans "
+        f"{about['treemeans']}, scikit-learn {about['scikit-learn']}.",
+    ]
+    return "\n".join(lines)
+
+
+def _statements(results: Results) -> str:
+    return "\n\n".join(
+        [
+            "## What the paper states, and what we see",
+            "Where the paper uses words, the third column says how they are read here.",
+            tables.statements(results, (*COSTS, *OTHERS)),
+        ]
+    )
+
+
+def _tables(results: Results) -> list[str]:
+    parts = ["## Table 1", tables.sizes(results)]
+    for times_k in (1, 2, 4):
+        leaves = "k" if times_k == 1 else f"{times_k} k"
+        parts += [f"## Cost ratio at {leaves} leaves", tables.ratios(results, times_k)]
+    return [*parts, "## Seconds", tables.times(results)]
+
+
+def _figures(drawn: dict[str, Path | None], folder: Path) -> list[str]:
+    parts = ["## Figures"]
+    for name, path in drawn.items():
+        title = TITLES[name]
+        shown = f"*{MISSING}*"
+        if path is not None:
+            shown = f"![{title}]({path.relative_to(folder).as_posix()})"
+        parts.append(f"### {title}\n\n{shown}")
+    return parts
+
+
+def _end(results: Results, plan: Plan) -> str:
+    parts = [
+        "## What was computed",
+        tables.missing(results, plan),
+        "Seconds of all fits, one thread:",
+        tables.seconds(results),
+    ]
+    if len(results.packages()) > 1:
+        parts.append(f"The cells come from {len(results.packages())} versions of the code.")
+    return "\n\n".join(parts)

@@ -1,7 +1,7 @@
 """Compute what is missing, in a process of its own; keep a small file for each cell.
 
-A run that was stopped goes on where it was. Where no cell of a job is finished within the limit, the
-process is killed, and the cells are kept as over the limit, until a run allows more.
+A run that was stopped goes on where it was. Where no cell of a job is finished within the limit,
+the process is killed, and the cells are kept as over the limit, until a run allows more.
 """
 
 from __future__ import annotations

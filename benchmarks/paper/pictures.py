@@ -1,0 +1,84 @@
+"""The paper's pictures of trees: regions of the plane, and words of four newsgroups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import pyplot
+from numpy.typing import NDArray
+
+from treemeans import ExKMC, plot_regions, plot_tree
+
+from . import data
+from .cells import WORDS, Cell
+from .methods import words_model
+
+DPI = 110
+K = 3
+
+
+def plane(seed: int = 3, n: int = 300) -> NDArray[np.float64]:
+    """Return three slanted bundles in the plane; the paper does not give the points of its own."""
+    rng = np.random.default_rng(seed)
+    slant = np.array([[1.6, 1.2], [0.0, 1.0]])
+    means = np.array([[-3.0, -3.0], [-1.0, 3.0], [3.5, 0.5]])
+    return np.vstack([rng.normal(size=(n // K, 2)) @ slant + mean for mean in means])
+
+
+def regions(path: Path) -> Path:
+    """Figure 1: the reference, k leaves, 2 k leaves, as many as it takes, and two of the trees."""
+    X = plane()
+    model = ExKMC(K, max_leaf_nodes=len(X), random_state=0).fit(X)
+    sizes = (K, 2 * K, model.n_leaves_)
+    titles = ("IMM, k leaves", "ExKMC, 2 k leaves", f"{model.n_leaves_} leaves: the reference")
+    figure, axes = pyplot.subplots(2, 3, figsize=(13, 8), layout="constrained")
+    for ax, leaves, title in zip(axes[0], sizes, titles, strict=True):
+        tree = model.with_leaves(leaves) if leaves < model.n_leaves_ else model
+        plot_regions(tree, X, ax=ax, feature_names=["x", "y"])
+        ax.set_title(f"{title} (cost ratio {tree.inertia_ / model.reference_inertia_:.3f})")
+    for ax, leaves in zip(axes[1], sizes[:2], strict=False):
+        plot_tree(model.with_leaves(leaves), ax=ax, feature_names=["x", "y"])
+    axes[1, 2].axis("off")
+    return _save(figure, path)
+
+
+def words(path: Path) -> Path | None:
+    """The trees with 4 and 8 leaves of four newsgroups; None where the data are not there."""
+    if not data.has_words():
+        return None
+    X, y, names = data.load_words()
+    model = words_model(X, Cell(WORDS, "words", "", 0, 8))
+    figure, axes = pyplot.subplots(
+        2, 1, figsize=(11, 10), layout="constrained", height_ratios=(1, 1.6)
+    )
+    for ax, leaves in zip(axes, (4, 8), strict=True):
+        small = model.with_leaves(leaves) if leaves < model.n_leaves_ else model
+        plot_tree(small, ax=ax, feature_names=names, cluster_names=_topics(small.labels_, y))
+        ratio = small.inertia_ / model.reference_inertia_
+        ax.set_title(f"{leaves} leaves, cost ratio {ratio:.3f}")
+    return _save(figure, path)
+
+
+def _topics(labels: NDArray[Any], y: NDArray[Any]) -> list[str]:
+    """Name each cluster after the group that most of its messages are of."""
+    names, groups = [], [name.rpartition(".")[2] for name in data.group_names()]
+    for cluster in range(len(groups)):
+        votes = np.bincount(y[labels == cluster], minlength=len(groups))
+        group = groups[int(votes.argmax())]
+        names.append(f"{cluster}: {group}, {100 * votes.max() / max(votes.sum(), 1):.0f} %")
+    return names
+
+
+def _save(figure: Any, path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=DPI)
+    pyplot.close(figure)
+    return path
+
+
+def use_no_window() -> None:
+    """Draw to files alone."""
+    mpl.use("Agg")

@@ -1,0 +1,117 @@
+"""Tables of the page, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from treemeans.datasets import NAMES, TABLE
+
+from .cells import METHODS, PEERS, TIMED, TITLES, Plan
+from .claims import MISSING, Claim
+from .results import Results
+from .run import FAILED, OVER
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; the first column is of words, the others of numbers."""
+    align = [":--", *["--:"] * (len(head) - 1)]
+    lines = [head, align, *rows]
+    return "\n".join(f"| {' | '.join(_safe(cell) for cell in line)} |" for line in lines)
+
+
+def _safe(cell: str) -> str:
+    return cell.replace("|", "\\|").replace("\n", " ")
+
+
+def sizes(results: Results) -> str:
+    """Return the paper's Table 1, set against the data."""
+    rows = []
+    for name in NAMES:
+        kept = results.one(name, "size")
+        found = ["", "", "", MISSING]
+        if kept is not None:
+            same = (kept["k"], kept["n"], kept["d"]) == tuple(TABLE[name])
+            found = [*(f"{kept[key]:,}" for key in "knd"), "the same" if same else "differs"]
+        rows.append([TITLES[name], *(f"{value:,}" for value in TABLE[name]), *found])
+    return markdown(("data set", "k", "n", "d", "k, ours", "n, ours", "d, ours", ""), rows)
+
+
+def ratios(results: Results, times_k: int) -> str:
+    """Return the cost ratio of every method at so many times k leaves."""
+    methods = {**METHODS, **{m: t for m, t in PEERS.items() if _any(results, m)}}
+    if times_k > 1:
+        methods.pop("imm")
+    rows = []
+    for name in NAMES:
+        cells = [_ratio(results, name, method, times_k) for method in methods]
+        curve = results.curve(name, "exkmc_imm")
+        rows.append([TITLES[name], str(curve.seeds if curve else 0), *cells])
+    return markdown(("data set", "seeds", *methods.values()), rows)
+
+
+def _any(results: Results, method: str) -> bool:
+    return any(results.done(name, method) for name in NAMES)
+
+
+def _ratio(results: Results, name: str, method: str, times_k: int) -> str:
+    """Return a ratio; of trees that cannot grow to the size, the last one."""
+    grows = method in ("exkmc", "exkmc_imm", "cart")
+    value = (results.end if grows else results.at)(name, method, times_k)
+    if value is not None:
+        return f"{value:.3f}"
+    if results.count(name, method, OVER):
+        return OVER
+    return "no such tree" if results.done(name, method) else ""
+
+
+def times(results: Results) -> str:
+    """Return the seconds of the timed sets."""
+    rows = []
+    for name in TIMED:
+        for cell, kept in sorted(results.done(name, "time").items()):
+            threads = int(cell.option("threads"))
+            numbers = [kept["kmeans"], kept["imm"], kept["exkmc"]]
+            seconds = [f"{number:.3g}" for number in numbers]
+            part = f"{kept['exkmc'] / kept['kmeans']:.3g}"
+            rows.append([TITLES[name], str(threads), *seconds, part])
+    head = ("data set", "processes", "KMeans, s", "IMM, s", "ExKMC, s", "ExKMC / KMeans")
+    return markdown(head, rows) if rows else f"*{MISSING}*"
+
+
+def statements(results: Results, claims: Iterable[Claim]) -> str:
+    """Return the paper's statements with ours."""
+    rows = []
+    for claim in claims:
+        finding = claim.check(results)
+        ours = finding.ours or "-"
+        rows.append([claim.place, claim.sentence, claim.reading, f"**{finding.verdict}**", ours])
+    head = ("where", "the paper states", "read as", "we see", "our numbers")
+    lines = markdown(head, rows).split("\n")
+    return "\n".join([lines[0], "| :-- | :-- | :-- | :-- | :-- |", *lines[2:]])
+
+
+def seconds(results: Results) -> str:
+    """Return what the cells took, method by method."""
+    rows = []
+    for name in NAMES:
+        cells = []
+        for method in METHODS:
+            # Cells of a grid share their growth, whose time stands in each of them.
+            shared = method in ("cltree", "cubt")
+            took = {
+                (cell.setting, cell.leaves, None if shared else cell.seed): kept["seconds"]
+                for cell, kept in results.done(name, method).items()
+            }
+            cells.append(f"{sum(took.values()):.3g}" if took else "")
+        rows.append([TITLES[name], *cells])
+    return markdown(("data set", *METHODS.values()), rows)
+
+
+def missing(results: Results, plan: Plan) -> str:
+    """Return what the plan has and the results have not."""
+    cells = plan.cells()
+    lost = [cell for cell in cells if cell not in results.kept]
+    failed = [cell for cell, kept in results.kept.items() if kept["status"] == FAILED]
+    lines = [f"{len(cells) - len(lost)} of {len(cells)} cells are there, {len(failed)} failed."]
+    lines += [f"- failed: {cell.key}: {results.kept[cell]['message']}" for cell in failed]
+    return "\n".join(lines)

@@ -157,7 +157,7 @@ class Plan:
             return (TIMED_SIZE * k,)
         if method == "whole":
             return (TABLE[data].n,)
-        if method == "imm":
+        if method in ("imm", "shallow"):  # a leaf for each center
             return (k,)
         if method in ("kdtree", *PEERS):
             coarse = self.quick or method in PEERS

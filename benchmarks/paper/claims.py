@@ -53,7 +53,7 @@ def by_count(
         return Finding(SEEN, text)
     if held + unknown >= enough:
         return Finding(MISSING, text)
-    return Finding(PARTLY if held else UNSEEN, text)
+    return Finding(PARTLY if held else MISSING if unknown else UNSEEN, text)
 
 
 def by_fact(holds: bool | None, ours: str) -> Finding:

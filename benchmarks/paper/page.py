@@ -13,6 +13,13 @@ from .claims_cost import COSTS
 from .claims_other import OTHERS
 from .results import Results
 
+CAPTIONS = {
+    "regions": "Colours: clusters of the tree; points: the reference, ringed where the tree "
+    "differs; dashed: its borders. The points are ours: the paper does not give its own.",
+    "ratios": "The star is IMM. CLTree and CUBT have a point where the grid gives such a tree.",
+    "words": "Clusters are named after the newsgroup that most of their messages are of.",
+    "runtime": "The paper does not name its seven sets: these are the largest.",
+}
 FIGURES = ("regions", *figures.CURVES, "words")
 TITLES = {
     "regions": "Figure 1: size of the tree and quality of the clustering",
@@ -101,7 +108,7 @@ def _figures(drawn: dict[str, Path | None], folder: Path) -> list[str]:
         shown = f"*{MISSING}*"
         if path is not None:
             shown = f"![{title}]({path.relative_to(folder).as_posix()})"
-        parts.append(f"### {title}\n\n{shown}")
+        parts.append("\n\n".join(filter(None, [f"### {title}", CAPTIONS.get(name), shown])))
     return parts
 
 

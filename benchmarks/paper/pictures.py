@@ -11,6 +11,7 @@ from matplotlib import pyplot
 from numpy.typing import NDArray
 
 from treemeans import ExKMC, plot_regions, plot_tree
+from treemeans.drawing import palette
 
 from . import data
 from .cells import WORDS, Cell
@@ -32,17 +33,28 @@ def regions(path: Path) -> Path:
     """Figure 1: the reference, k leaves, 2 k leaves, as many as it takes, and two of the trees."""
     X = plane()
     model = ExKMC(K, max_leaf_nodes=len(X), random_state=0).fit(X)
-    sizes = (K, 2 * K, model.n_leaves_)
-    titles = ("IMM, k leaves", "ExKMC, 2 k leaves", f"{model.n_leaves_} leaves: the reference")
-    figure, axes = pyplot.subplots(2, 3, figsize=(13, 8), layout="constrained")
-    for ax, leaves, title in zip(axes[0], sizes, titles, strict=True):
+    figure, axes = pyplot.subplots(2, 4, figsize=(16, 8), layout="constrained")
+    axes[0, 0].scatter(*X.T, c=[palette.fill(label) for label in model.reference_labels_], s=14)
+    axes[0, 0].set_title("k-means (reference)")
+    sizes = (K, 2 * K, int(model.n_leaves_))
+    titles = ("k leaves (IMM)", "2 k leaves (ExKMC)", f"{sizes[-1]} leaves")
+    for ax, leaves, title in zip(axes[0, 1:], sizes, titles, strict=True):
         tree = model.with_leaves(leaves) if leaves < model.n_leaves_ else model
         plot_regions(tree, X, ax=ax, feature_names=["x", "y"])
-        ax.set_title(f"{title} (cost ratio {tree.inertia_ / model.reference_inertia_:.3f})")
-    for ax, leaves in zip(axes[1], sizes[:2], strict=False):
+        _drop_legend(ax)
+        ax.set_title(f"{title}: {tree.inertia_ / model.reference_inertia_:.3f}")
+    for ax, leaves in zip(axes[1, 1:3], sizes[:2], strict=True):
         plot_tree(model.with_leaves(leaves), ax=ax, feature_names=["x", "y"])
-    axes[1, 2].axis("off")
+    axes[1, 0].axis("off")
+    axes[1, 3].axis("off")
     return _save(figure, path)
+
+
+def _drop_legend(ax: Any) -> None:
+    """Remove the legend, which is wider than a plot of this size; the page says it."""
+    legend = ax.get_legend()
+    if legend is not None:
+        legend.remove()
 
 
 def words(path: Path) -> Path | None:
@@ -68,7 +80,7 @@ def _topics(labels: NDArray[Any], y: NDArray[Any]) -> list[str]:
     for cluster in range(len(groups)):
         votes = np.bincount(y[labels == cluster], minlength=len(groups))
         group = groups[int(votes.argmax())]
-        names.append(f"{cluster}: {group}, {100 * votes.max() / max(votes.sum(), 1):.0f} %")
+        names.append(f"{group}, {100 * votes.max() / max(votes.sum(), 1):.0f} %")
     return names
 
 

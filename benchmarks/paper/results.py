@@ -45,6 +45,7 @@ class Results:
     """All cells that are kept."""
 
     kept: dict[Cell, Kept] = field(default_factory=dict)
+    _curves: dict[tuple[str, str, str], Curve | None] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Results:
@@ -77,6 +78,12 @@ class Results:
 
     def curve(self, data: str, method: str, what: str = "ratio") -> Curve | None:
         """Return a curve; of settings, the cheapest counts, for each seed and number of leaves."""
+        key = data, method, what
+        if key not in self._curves:
+            self._curves[key] = self._curve(*key)
+        return self._curves[key]
+
+    def _curve(self, data: str, method: str, what: str) -> Curve | None:
         rows: dict[int, dict[int, Kept]] = defaultdict(dict)  # by leaves and seed
         for cell, kept in self.done(data, method).items():
             for row in kept["rows"]:

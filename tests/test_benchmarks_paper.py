@@ -1,0 +1,287 @@
+"""The paper's evaluation: what is computed, that a run goes on, and how statements are judged."""
+
+import json
+import sys
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from treemeans.baselines import CUBT, CLTree
+from treemeans.datasets import NAMES, TABLE
+
+ROOT = Path(__file__).resolve().parents[1]
+if not (ROOT / "benchmarks" / "paper").is_dir():
+    pytest.skip("the benchmarks are not beside the tests", allow_module_level=True)
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.paper import (  # noqa: E402
+    cells,
+    claims,
+    claims_cost,
+    claims_other,
+    command,
+    data,
+    methods,
+    run,
+    tables,
+)
+from benchmarks.paper.cells import Cell, Plan  # noqa: E402
+from benchmarks.paper.results import Results  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+CLAIMS = (*claims_cost.COSTS, *claims_other.OTHERS)
+IRIS = Cell("iris", "exkmc_imm", "", 0, 6)
+
+
+# ---- cells ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_cell_has_a_file_of_its_own(quick):
+    plan = Plan(quick=quick)
+    keys = [cell.key for cell in plan.cells()]
+    assert len(set(keys)) == len(keys)
+    assert all(Path(key).name not in (".", "..") and not key.startswith("/") for key in keys)
+
+
+def test_the_grids_are_those_of_the_appendix():
+    plan = Plan().cells()
+    for name in cells.SMALL:
+        of_set = [cell for cell in plan if cell.data == name and cell.seed == 0]
+        splits = {cell.option("min_split") for cell in of_set if cell.method == "cltree"}
+        assert len(splits) * len(cells.MIN_Y) * len(cells.MIN_RD) == 10 * 14 * 15
+        grown = {cell.setting for cell in of_set if cell.method == "cubt"}
+        assert len(grown) * len(cells.MINDIST) * len(cells.ALPHA) == 3 * 3 * 2 * 3
+    large = {cell.method for cell in plan if cell.data not in cells.SMALL}
+    assert not large & {"cltree", "cubt"}
+
+
+def test_a_quick_run_has_no_large_images_and_the_full_one_all_sets():
+    assert "cifar10" not in command.plan_of(command.read(["--quick"])).data
+    assert {cell.data for cell in Plan().cells()} == {*NAMES, cells.WORDS}
+    assert Plan().most("cifar10") == 300
+
+
+@pytest.mark.parametrize("k", [2, 3, 7, 10, 30])
+def test_sizes_have_what_the_paper_speaks_of(k):
+    sizes = cells.sizes(k, 5 * k)
+    assert {k, 2 * k, 3 * k, round(3.5 * k), 4 * k, 5 * k} <= set(sizes)
+    assert list(sizes) == sorted(set(sizes))
+    assert sizes[0] == k
+    assert sizes[-1] == 5 * k
+
+
+def test_only_takes_sets_methods_and_figures():
+    options = command.read(["--only", "iris,cart,ratios"])
+    assert (options.data, options.methods, options.figures) == (("iris",), ("cart",), ("ratios",))
+    with pytest.raises(SystemExit):
+        command.read(["--only", "irsi"])
+
+
+# ---- the runner ----------------------------------------------------------------------------------
+
+
+def test_a_run_goes_on_where_it_was(tmp_path):
+    bad = Cell("no such set", "imm", "", 0, 3)
+    wanted = [Cell("iris", "size", "", 0, 0), IRIS, bad, replace(IRIS, method="exkmc")]
+    assert run.run(wanted[:1], 0.01, folder=tmp_path)[run.OVER] == 1
+    assert not run.wanted(wanted[0], 0.01, tmp_path)
+    assert run.wanted(wanted[0], 60.0, tmp_path)
+
+    ended = run.run(wanted, 60.0, folder=tmp_path)
+    assert ended == {run.DONE: 3, run.OVER: 0, run.FAILED: 1}
+    assert "name must be one of" in run.read(bad, tmp_path)["message"]
+    assert run.read(IRIS, tmp_path)["rows"][0]["leaves"] == 3
+
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
+    run.path_of(IRIS, tmp_path).unlink()
+    again = run.run(wanted, 60.0, folder=tmp_path)
+    assert again == {run.DONE: 1, run.OVER: 0, run.FAILED: 1}  # what failed is tried again
+    after = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
+    assert before.keys() == after.keys()
+    changed = {path for path in before if before[path] != after[path]}
+    assert changed == {run.path_of(IRIS, tmp_path), run.path_of(bad, tmp_path)}
+
+
+def test_the_page_comes_from_what_is_kept(tmp_path, capsys):
+    asked = ["--only", "iris,imm,size,ratios", "--seeds", "0", "--cells", str(tmp_path / "cells")]
+    command.main([*asked, "--out", str(tmp_path)])
+    page = (tmp_path / "RESULTS.md").read_text()
+    assert capsys.readouterr().out.strip() == str(tmp_path / "RESULTS.md")
+    assert (tmp_path / "figures" / "ratios.png").stat().st_size > 10_000
+    assert "| Iris | 3 | 150 | 4 | 3 | 150 | 4 | the same |" in page
+    assert "Iris 1.037" in page
+    assert claims.MISSING in page
+
+
+# ---- the methods ---------------------------------------------------------------------------------
+
+
+def rows_of(cell):
+    ((same, result),) = methods.ADAPTERS[cell.method]([cell])
+    assert same == cell
+    return {row["leaves"]: row for row in result["rows"]}
+
+
+def test_one_fit_of_cart_holds_the_smaller_trees(one_thread):
+    X, known = data.load("wine").X[:, :5], data.known("wine", 0)
+    tree = methods.TREES["cart_labels"]
+    model = tree.fit(X, known, 12, 0)
+    for leaves in range(3, 13):
+        alone = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0).fit(X, known.labels)
+        np.testing.assert_array_equal(tree.labels(model, X, leaves), alone.predict(X))
+
+
+def test_cltree_is_the_estimator_over_the_grid(monkeypatch, one_thread):
+    monkeypatch.setattr(methods, "MIN_Y", (1, 5))
+    monkeypatch.setattr(methods, "MIN_RD", (5, 30))
+    found = rows_of(Cell("iris", "cltree", "min_split=50", 0, 150))
+    X, known, expected = data.load("iris").X, data.known("iris", 0), {}
+    for min_y, min_rd in product((1, 5), (5, 30)):
+        options = {"min_split": 50, "min_y": min_y, "min_rd": min_rd}
+        model = CLTree(None, **options, reference=known.centers).fit(X)
+        if model.n_leaves_ >= 3:
+            ratio = model.inertia_ / known.inertia
+            expected[model.n_leaves_] = min(ratio, expected.get(model.n_leaves_, np.inf))
+    assert expected
+    assert {leaves: row["ratio"] for leaves, row in found.items()} == pytest.approx(expected)
+
+
+def test_cubt_is_the_estimator_over_the_grid(monkeypatch, one_thread):
+    monkeypatch.setattr(methods, "MINDIST", (0.3,))
+    monkeypatch.setattr(methods, "ALPHA", (0.2, 0.6))
+    found = rows_of(Cell("iris", "cubt", "minsize=5,mindev=0.001", 0, 6))
+    X, known, expected = data.load("iris").X, data.known("iris", 0), {}
+    for alpha, leaves in product((0.2, 0.6), (3, 4, 5, 6)):
+        options = {"max_leaf_nodes": leaves, "minsize": 5, "mindist": 0.3, "alpha": alpha}
+        model = CUBT(None, **options, reference=known.centers).fit(X)
+        row = model.inertia_ / known.inertia, float((model.labels_ == known.labels).mean())
+        expected[model.n_leaves_] = min(row, expected.get(model.n_leaves_, (np.inf, 0.0)))
+    assert {leaves: row["ratio"] for leaves, row in found.items()} == pytest.approx(
+        {leaves: ratio for leaves, (ratio, _) in expected.items()}
+    )
+
+
+def test_rows_of_a_path_are_those_of_its_labels(one_thread):
+    cell, X, known = IRIS, data.load("iris").X, data.known("iris", 0)
+    judge, model = methods.Judge(X, known), methods._grown(X, known, 6, "imm")
+    assert rows_of(cell)[6] == pytest.approx(judge.row(model.labels_, 6))
+
+
+# ---- results and statements ----------------------------------------------------------------------
+
+
+def made_up(folder, ratio, sets=NAMES, names=tuple(cells.METHODS), seeds=(0,)):
+    """Results in which each method costs what ``ratio`` says at each number of leaves."""
+    for name, method, seed in product(sets, names, seeds):
+        k = TABLE[name].k
+        leaves = [k] if method == "imm" else cells.sizes(k, Plan().most(name))
+        rows = []
+        for size in leaves:
+            value = ratio(name, method, size / k) + seed / 1000
+            rows.append({"leaves": size, "ratio": value, "surrogate": value, "accuracy": 1 / value})
+        kept = {"status": run.DONE, "rows": rows, "seconds": 1.0}
+        run.save(Cell(name, method, "", seed, max(leaves)), kept, folder)
+    return Results.read(folder)
+
+
+def verdict(check, results):
+    return check(results).verdict
+
+
+def test_curves_are_medians_over_seeds_of_the_cheapest_setting(tmp_path):
+    for seed, (one, other) in enumerate([(1.5, 1.2), (1.1, 1.3), (1.9, 1.8)]):
+        for number, ratio in enumerate((one, other)):
+            row = {"leaves": 3, "ratio": ratio, "accuracy": 10 * ratio}
+            kept = {"status": run.DONE, "rows": [row]}
+            run.save(Cell("iris", "cltree", f"min_split={number}", seed, 9), kept, tmp_path)
+    curve = Results.read(tmp_path).curve("iris", "cltree")
+    assert curve.at(3) == 1.2  # of 1.2, 1.1 and 1.8
+    assert curve.seeds == 3
+    assert curve.deviation[0] == pytest.approx(np.std([1.2, 1.1, 1.8]))
+    assert Results.read(tmp_path).at("iris", "cltree", 1, "accuracy") == 12.0
+
+
+def test_no_statement_is_judged_without_results():
+    assert {verdict(claim.check, Results()) for claim in CLAIMS} == {claims.MISSING}
+
+
+def test_every_statement_can_be_judged(tmp_path):
+    rng = np.random.default_rng(0)
+    results = made_up(
+        tmp_path, lambda *_: rng.uniform(1, 2), names=("imm", "exkmc", "exkmc_imm", "cart")
+    )
+    known = {claims.SEEN, claims.PARTLY, claims.UNSEEN, claims.MISSING}
+    assert {verdict(claim.check, results) for claim in CLAIMS} <= known
+    text = tables.statements(results, CLAIMS)
+    assert text.count("\n") == len(CLAIMS) + 1
+
+
+def test_statements_follow_the_numbers(tmp_path):
+    def like_the_paper(name, method, size):
+        if method == "cart" and name == "synthetic_1":
+            return 5.5
+        if name == "cifar10":
+            return 1.5 if size == 1 else 1.1
+        return {"imm": 1.2, "exkmc_imm": 1.15 if size < 2 else 1.01}.get(method, 1.3)
+
+    results = made_up(tmp_path, like_the_paper)
+    for check in (
+        claims_cost.imm_within,
+        claims_cost.within_two_percent,
+        claims_cost.cifar_outlier,
+        claims_cost.synthetic_cart,
+        claims_cost.lower_than_baselines,
+        claims_cost.expansion_helps,
+    ):
+        assert verdict(check, results) == claims.SEEN
+
+    worse = made_up(tmp_path, lambda name, *_: 1.4 if name == "wine" else 1.1)
+    assert verdict(claims_cost.imm_within, worse) == claims.PARTLY
+    assert verdict(claims_cost.within_two_percent, worse) == claims.UNSEEN
+    assert verdict(claims_cost.synthetic_cart, worse) == claims.UNSEEN
+
+
+def test_a_rise_of_the_surrogate_is_noticed(tmp_path):
+    falling = made_up(tmp_path, lambda name, method, size: 1 + 1 / size)
+    assert verdict(claims_cost.surrogate_falls, falling) == claims.SEEN
+    rising = made_up(tmp_path, lambda name, method, size: 1 + size / 1000)
+    assert verdict(claims_cost.surrogate_falls, rising) == claims.UNSEEN
+
+
+@pytest.mark.parametrize(
+    ("met", "enough", "expected"),
+    [
+        ({"a": True, "b": True}, None, claims.SEEN),
+        ({"a": True, "b": None}, None, claims.MISSING),
+        ({"a": True, "b": None}, 1, claims.SEEN),
+        ({"a": True, "b": False, "c": None}, None, claims.PARTLY),
+        ({"a": False, "b": None}, None, claims.MISSING),
+        ({"a": False, "b": False}, 1, claims.UNSEEN),
+        ({"a": None}, None, claims.MISSING),
+    ],
+)
+def test_a_missing_cell_never_decides(met, enough, expected):
+    assert claims.by_count(met, "", enough=enough).verdict == expected
+
+
+def test_times_are_cumulative(tmp_path):
+    for name in cells.TIMED:
+        kept = {"status": run.DONE, "threads": 1, "kmeans": 100.0, "imm": 10.0, "exkmc": 50.0}
+        run.save(Cell(name, "time", "threads=1", 0, 2 * TABLE[name].k), kept, tmp_path)
+    results = Results.read(tmp_path)
+    finding = claims_other.under_fifteen_minutes(results)
+    assert finding.verdict == claims.SEEN
+    assert "Digits 150 s" in finding.ours
+    assert "Digits 0.5x" in claims_other.overhead(results).ours
+
+
+def test_cells_are_plain_json(tmp_path):
+    run.save(IRIS, {"status": run.DONE, "rows": []}, tmp_path)
+    (path,) = tmp_path.rglob("*.json")
+    assert Cell(**json.loads(path.read_text())["cell"]) == IRIS

@@ -33,8 +33,9 @@ STYLE: dict[str, dict[str, Any]] = {
 }
 # Trees that stop before their budget are the trees of every larger budget too.
 STOPS = ("exkmc", "exkmc_imm", "cart")
-# Up to this ratio CLTree is shown; beyond it, only where others reach.
-HIGH = 3.0
+# Every ratio up to HIGH is shown; higher ones only where a method other than CLTree reaches them,
+# and none beyond FAR.
+HIGH, FAR = 3.5, 10.0
 DPI = 110
 
 Draw = Callable[[Axes, str], bool]
@@ -61,7 +62,7 @@ def zoomed(results: Results) -> Figure:
     """The small sets, cost ratio from 1.0 to 1.4."""
 
     def draw(ax: Axes, name: str) -> bool:
-        drawn = _ratios(ax, results, name)
+        drawn = _ratios(ax, results, name, cut_off=False)
         ax.set_ylim(0.99, 1.4)
         return drawn
 
@@ -164,7 +165,11 @@ def _grid(names: tuple[str, ...], draw: Draw, what: str) -> Figure:
         handles.update(zip(found[1], found[0], strict=True))
     if handles:
         figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=7, frameon=False
+            handles.values(),
+            handles.keys(),
+            loc="outside lower center",
+            ncols=2 * columns,
+            frameon=False,
         )
     return figure
 
@@ -197,6 +202,7 @@ def _ratios(
     bars: bool = False,
     most: int | None = 0,
     legend: bool = False,
+    cut_off: bool = True,
 ) -> bool:
     """Draw all methods on a data set; ``most``: 0 for the plots' usual range, None for all."""
     most = _most(results, name) if most == 0 else most
@@ -205,22 +211,24 @@ def _ratios(
     ax.axhline(1.0, color="#bbbbbb", linewidth=0.8, zorder=0, label="k-means")
     if not any(drawn):
         return False
-    _cut_off(ax, curves)
+    if cut_off:
+        _cut_off(ax, curves)
     if legend:
         ax.legend(frameon=False)
     return True
 
 
 def _cut_off(ax: Axes, curves: dict[str, Curve | None]) -> None:
-    """Leave out of the picture what is far above: CLTree hides all others where it is so."""
-    others = [c.median.max() for m, c in curves.items() if c is not None and m != "cltree"]
-    worst = curves["cltree"]
+    """Leave out of the picture what would hide all others, and say how far it goes."""
+    tops = {method: float(c.median.max()) for method, c in curves.items() if c is not None}
+    others = [top for method, top in tops.items() if method != "cltree" and top <= FAR]
     limit = max(HIGH, 1.1 * max(others, default=1.0))
-    if worst is not None and worst.median.max() > limit:
+    beyond = [f"{METHODS[m]} to {top:.3g}" for m, top in tops.items() if top > limit]
+    if beyond:
         ax.set_ylim(None, limit)
         ax.text(
-            0.98, 0.98, f"CLTree from {worst.median.min():.1f} to {worst.median.max():.1f}",
-            transform=ax.transAxes, ha="right", va="top", fontsize=7, color="#888888",
+            0.98, 0.98, ", ".join(beyond), transform=ax.transAxes, ha="right", va="top",
+            fontsize=7, color="#888888",
         )  # fmt: skip
 
 

@@ -83,7 +83,8 @@ def accuracy(results: Results) -> Figure:
             _line(ax, results.curve(name, method, "accuracy"), method, most, scale=100.0)
             for method in METHODS
         ]
-        ax.axhline(100.0, color="#bbbbbb", linewidth=0.8, zorder=0)
+        if any(drawn):
+            ax.axhline(100.0, color="#bbbbbb", linewidth=0.8, zorder=0)
         return any(drawn)
 
     return _grid(NAMES, draw, "accuracy, %")

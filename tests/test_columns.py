@@ -1,7 +1,7 @@
 """How columns read: kinds found in the data, words, short numbers, dates."""
 
 import math
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -184,10 +184,12 @@ class _Seconds(StandardScaler):
 @given(
     st.datetimes(datetime(1800, 1, 1), datetime(2140, 1, 1)), st.sampled_from(["D", "h", "s", "us"])
 )
-def test_a_moment_is_that_of_its_count(when, unit):
-    assert moment(count_of(when, unit), unit) == when
-    just_before = np.nextafter(count_of(when, unit), -math.inf)
-    assert moment(just_before, unit) < when
+def test_a_moment_is_the_last_of_its_count(when, unit):
+    count = count_of(when, unit)
+    found, microsecond = moment(count, unit), timedelta(microseconds=1)
+    assert count_of(found, unit) == count < count_of(found + microsecond, unit)
+    assert when <= found <= when + 2 * microsecond
+    assert moment(np.nextafter(count, -math.inf), unit) < when
 
 
 def test_units_of_dates():

@@ -9,6 +9,8 @@
 #include <nanobind/stl/vector.h>
 #include <omp.h>
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -25,6 +27,7 @@
 #include "points.hpp"
 #include "room.hpp"
 #include "surrogate.hpp"
+#include "survey.hpp"
 #include "variances.hpp"
 
 namespace nb = nanobind;
@@ -412,6 +415,49 @@ kauri_step(Kauri& kauri) {
                          cut->clusters.right, cut->gain);
 }
 
+Looks looks_of(const In<std::int32_t, 1>& group, const In<std::int32_t, 1>& feature,
+               const In<std::int64_t, 1>& first, const In<double, 1>& edges) {
+  return {static_cast<std::int64_t>(group.shape(0)), group.data(), feature.data(), first.data(),
+          edges.data()};
+}
+
+std::tuple<Out<std::int64_t>, Out<double>, Out<double>> survey_rows(
+    const Points& points, In<std::int32_t, 1> groups, In<std::int64_t, 2> lines,
+    In<std::int32_t, 1> group, In<std::int32_t, 1> feature, In<std::int64_t, 1> first,
+    In<double, 1> edges) {
+  const Looks looks = looks_of(group, feature, first, edges);
+  const auto n = static_cast<std::size_t>(looks.n_stretches()), K = lines.shape(1);
+  auto sums = new_array<std::int64_t>({n, K}, true);
+  auto low = new_array<double>({n}), high = new_array<double>({n});
+  std::fill_n(low.data(), n, std::numeric_limits<double>::infinity());
+  std::fill_n(high.data(), n, -std::numeric_limits<double>::infinity());
+  {
+    nb::gil_scoped_release release;
+    survey(points, {groups.data(), lines.data(), static_cast<std::int64_t>(K)}, looks,
+           {sums.data(), low.data(), high.data()});
+  }
+  return {sums, low, high};
+}
+
+template <class T>
+Out<T> array_of(const std::vector<T>& values) {
+  auto array = new_array<T>({values.size()});
+  std::copy(values.begin(), values.end(), array.data());
+  return array;
+}
+
+// Stretches, rows and values.
+std::tuple<Out<std::int64_t>, Out<Row>, Out<double>> collect_rows(
+    const Points& points, In<std::int32_t, 1> groups, In<std::int32_t, 1> group,
+    In<std::int32_t, 1> feature, In<std::int64_t, 1> first, In<double, 1> edges) {
+  Found found;
+  {
+    nb::gil_scoped_release release;
+    found = collect(points, groups.data(), looks_of(group, feature, first, edges));
+  }
+  return {array_of(found.stretch), array_of(found.row), array_of(found.value)};
+}
+
 void bind_points(nb::module_& m) {
   nb::class_<Points>(m, "Points")
       .def("all_finite", &Points::all_finite, "n_threads"_a,
@@ -500,6 +546,13 @@ void bind_columns(nb::module_& m) {
   m.def("variances", &variances_of, "points"_a, "rows"_a, "weights"_a.none(), "n_threads"_a);
 }
 
+void bind_survey(nb::module_& m) {
+  m.def("survey", &survey_rows, "points"_a, "groups"_a, "lines"_a, "look_group"_a, "look_feature"_a,
+        "look_first"_a, "edges"_a);
+  m.def("collect", &collect_rows, "points"_a, "groups"_a, "look_group"_a, "look_feature"_a,
+        "look_first"_a, "edges"_a);
+}
+
 void bind_kauri(nb::module_& m) {
   nb::class_<Kauri>(m, "Kauri")
       .def(nb::new_(&new_kauri), "table"_a, "space"_a, "rows"_a, "weights"_a.none(),
@@ -519,6 +572,7 @@ NB_MODULE(_core, m) {
   treemeans::bind_searches(m);
   treemeans::bind_bonsai(m);
   treemeans::bind_columns(m);
+  treemeans::bind_survey(m);
   treemeans::bind_kauri(m);
   m.def("max_threads", [] { return omp_get_max_threads(); });
 }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from treemeans.costs import CostTable, Fixed
+from treemeans.costs import CostTable, Fixed, Scales
 from treemeans.tables import as_points
 
 EPS = Fraction(2) ** -52
@@ -241,7 +241,8 @@ def test_large_whole_weights_keep_their_digits(weight):
 def test_fixed_rounds_to_the_nearest_multiple(values, size):
     values = values * size
     total = float(values.sum(axis=0).max())
-    fixed = Fixed.of(values.copy(), total, None, 1)
+    scale = Scales.of(total, 0.0, None, True).regrets
+    fixed = Fixed.of(values.copy(), scale, None, False, 1)
     assert fixed.values.dtype == np.int64
     assert np.frexp(fixed.unit)[0] == 0.5  # a power of two
     for number, value in zip(fixed.values.ravel(), values.ravel(), strict=True):
@@ -250,6 +251,7 @@ def test_fixed_rounds_to_the_nearest_multiple(values, size):
 
 
 def test_fixed_of_nothing():
-    fixed = Fixed.of(np.zeros((3, 1)), 0.0, None, 1)
+    scale = Scales.of(0.0, 0.0, None, True).base
+    fixed = Fixed.of(np.zeros((3, 1)), scale, None, False, 1)
     assert fixed.unit == 1.0
     assert not fixed.values.any()

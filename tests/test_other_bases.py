@@ -166,7 +166,7 @@ def test_random_cuts_part_all_centers_mid_gap(problem, as_sparse, law):
         if sapling.feature[node] < 0:
             # Its own center's, unless all its rows are another's.
             pure = sapling.regret(node) == 0 and sapling.totals[node][here.min()] > 0
-            assert sapling.label[node] == (sapling.cheapest[node] if pure else here.min())
+            assert sapling.label[node] == (sapling.cheapest(node) if pure else here.min())
             continue
         feature, threshold = sapling.feature[node], sapling.threshold[node]
         values = np.append(X[sapling.rows(node), feature], centers[here, feature])

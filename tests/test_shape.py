@@ -20,7 +20,7 @@ from kernel_cases import as_tuple
 from plain import leaf_of
 from scipy import sparse
 
-from treemeans.grow.sapling import between
+from treemeans.grow.sprout import between
 from treemeans.limits import Rules
 from treemeans.refine.shape import Shape
 

@@ -91,6 +91,23 @@ def surrogate_cut(
     prices: NDArray[np.int64] | None,
     n_threads: int,
 ) -> Cut | None: ...
+def survey(
+    points: Points,
+    groups: NDArray[np.int32],
+    lines: NDArray[np.int64],
+    look_group: NDArray[np.int32],
+    look_feature: NDArray[np.int32],
+    look_first: NDArray[np.int64],
+    edges: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]: ...
+def collect(
+    points: Points,
+    groups: NDArray[np.int32],
+    look_group: NDArray[np.int32],
+    look_feature: NDArray[np.int32],
+    look_first: NDArray[np.int64],
+    edges: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
 
 class MistakeCounts:
     def __init__(

@@ -17,6 +17,47 @@ _BITS = 60  # the largest total has at most one bit more, and a sum of two still
 
 
 @dataclass(frozen=True)
+class Scales:
+    """The powers of two that take costs and weights to fixed point.
+
+    They follow from sums over all rows, so that every part of them is rounded alike.
+
+    Attributes
+    ----------
+    regrets, base : of the costs
+    weights : of the weights; None where rows have none
+    copies : whether the weights are numbers of copies, of rows a table could hold
+    """
+
+    regrets: float
+    base: float
+    weights: float | None = None
+    copies: bool = False
+
+    @classmethod
+    def of(cls, regrets: float, base: float, weights: float | None, whole: bool) -> Self:
+        """For the sums of a center's regrets (the largest), of the base costs and the weights.
+
+        ``whole``: whether every weight is an integer.
+        """
+        if not (math.isfinite(regrets) and math.isfinite(base)):
+            raise ValueError(
+                "The squared distances overflow: the values are too large. "
+                "Scale the data, for example with StandardScaler."
+            )
+        if weights is None:
+            return cls(_scale(regrets), _scale(base))
+        return cls(_scale(regrets), _scale(base), _scale(weights), whole and weights < 2**31)
+
+
+def _scale(total: float) -> float:
+    """The power of two that takes ``total`` to between 2**60 and 2**61, if a float can hold it."""
+    if total == 0.0:
+        return 1.0
+    return math.ldexp(1.0, min(max(_BITS + 1 - math.frexp(total)[1], -1000), 1000))
+
+
+@dataclass(frozen=True)
 class Fixed:
     """Numbers as multiples of a power of two, ``unit``."""
 
@@ -27,31 +68,18 @@ class Fixed:
     def of(
         cls,
         values: NDArray[np.float64],
-        total: float,
+        scale: float,
         weights: NDArray[np.float64] | None,
+        copies: bool,
         n_threads: int,
     ) -> Self:
-        """Round ``values`` (n or n x k, overwritten) times ``weights``, of sum ``total``."""
-        scale = _scale(total)
-        whole = weights is not None and _countable(weights)
-        _core.to_fixed(values.reshape(len(values), -1), weights, whole, scale, n_threads)
+        """Round ``values`` (n or n x k, overwritten) times ``weights``, times ``scale``."""
+        _core.to_fixed(values.reshape(len(values), -1), weights, copies, scale, n_threads)
         return cls(values.view(np.int64), 1.0 / scale)
 
     def to_float(self, sums: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sums of the values, as floats."""
         return np.asarray(sums * self.unit, dtype=np.float64)
-
-
-def _countable(weights: NDArray[np.float64]) -> bool:
-    """Whether the weights are numbers of copies, of rows a table could hold."""
-    return bool(weights.sum() < 2**31 and np.all(weights == np.floor(weights)))
-
-
-def _scale(total: float) -> float:
-    """The power of two that takes ``total`` to between 2**60 and 2**61, if a float can hold it."""
-    if total == 0.0:
-        return 1.0
-    return math.ldexp(1.0, min(max(_BITS + 1 - math.frexp(total)[1], -1000), 1000))
 
 
 @dataclass(frozen=True)
@@ -83,21 +111,36 @@ class CostTable:
     ) -> Self:
         """Squared distances from all points to all centers."""
         base, nearest, regret = _core.price(points, centers, n_threads)
-        n = len(base)
         totals = _core.total_regrets(regret, weights, n_threads)
-        base_total = float(base.sum() if weights is None else base @ weights)
-        if not (np.isfinite(totals).all() and np.isfinite(base_total)):
-            raise ValueError(
-                "The squared distances overflow: the values are too large. "
-                "Scale the data, for example with StandardScaler."
-            )
+        scales = Scales.of(
+            float(totals.max(initial=0.0)),
+            float(base.sum() if weights is None else base @ weights),
+            None if weights is None else float(weights.sum()),
+            weights is None or bool(np.all(weights == np.floor(weights))),
+        )
+        return cls.rounded(base, nearest, regret, weights, scales, n_threads)
+
+    @classmethod
+    def rounded(
+        cls,
+        base: NDArray[np.float64],
+        nearest: NDArray[np.int32],
+        regret: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        scales: Scales,
+        n_threads: int,
+    ) -> Self:
+        """Of prices in floats, which are overwritten."""
+        n, copies = len(base), scales.copies
+        units = None
+        if weights is not None:
+            assert scales.weights is not None
+            units = Fixed.of(np.ones(n), scales.weights, weights, copies, n_threads)
         return cls(
             nearest=nearest,
-            regrets=Fixed.of(regret, float(totals.max(initial=0.0)), weights, n_threads),
-            base=Fixed.of(base, base_total, weights, n_threads),
-            weights=None
-            if weights is None
-            else Fixed.of(np.ones(n), float(weights.sum()), weights, n_threads),
+            regrets=Fixed.of(regret, scales.regrets, weights, copies, n_threads),
+            base=Fixed.of(base, scales.base, weights, copies, n_threads),
+            weights=units,
             rows=np.arange(n, dtype=np.int32)
             if weights is None
             else np.flatnonzero(weights).astype(np.int32),
@@ -112,6 +155,11 @@ class CostTable:
     def total_weight(self) -> int:
         """Weight of all rows: their number, or in units of the weights."""
         return len(self.rows) if self.weights is None else int(self.weights.values.sum())
+
+    @property
+    def weight_unit(self) -> float:
+        """What a unit of the weights stands for."""
+        return 1.0 if self.weights is None else self.weights.unit
 
     @property
     def whole(self) -> float:

@@ -21,7 +21,7 @@ from treemeans.ground import Ground
 from treemeans.grow.base import Task, grow
 from treemeans.limits import Rules
 from treemeans.progress import Progress
-from treemeans.record import FitRecord, record_grown, record_refined
+from treemeans.record import FitRecord, record_grown, record_refined, take_stock
 from treemeans.reference import Reference
 from treemeans.refine import Budget, refine
 from treemeans.tree import ThresholdTree
@@ -220,11 +220,11 @@ class ExKMC(TreeEstimator):
         with Progress("treemeans: leaves", max_leaves, bool(self.verbose)) as progress:
             grown = grow(task, plan, max_leaves, progress)
         if self.refine == "none":
-            return record_grown(
-                grown.sapling, grown.base_labels, task.ground, reference, task.costs
-            )
+            stock = take_stock(grown.sapling, task.ground, reference, task.costs)
+            return record_grown(stock, grown.base_labels, reference)
         with Progress("treemeans: search", 1000, bool(self.verbose)) as progress:
             budget = Budget(self.max_iter, self.max_time, task.costs.cheapest, progress)
             refined = refine(self.refine, task, grown.tree, max_leaves, budget)
         self.n_iter_ += budget.rounds
-        return record_refined(refined.sapling, task.ground, refined.centers, reference, task.costs)
+        stock = take_stock(refined.sapling, task.ground, reference, task.costs)
+        return record_refined(stock, refined.centers, reference)

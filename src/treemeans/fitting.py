@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treemeans.checks import check_weights, refuse_not_finite, warn_if_empty
 from treemeans.columns.dates import date_columns
-from treemeans.columns.detect import arrivals, detect
+from treemeans.columns.detect import RowsOf, arrivals, detect
 from treemeans.ground import Ground
 from treemeans.grow.base import Task
 from treemeans.limits import Rules
@@ -119,6 +119,6 @@ class TreeEstimator(TreeModel):
         tree = record.tree
         seen = arrivals(tree, ground.table.points, ground.n_threads)
         names = getattr(self, "feature_names_in_", None)
-        columns = detect(ground.X, names, dates, tree, seen)
+        columns = detect(RowsOf(ground.X), names, dates, tree, seen)
         short = bool(self.round_thresholds)
         return replace(record, tree=replace(tree, gap=seen.gap), short=short).read_as(columns)

@@ -3,14 +3,24 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.costs import CostTable
-
 _DEAREST = 2.0**61  # no sum exceeds it, and it still can be added to one
+
+
+class Weighed(Protocol):
+    """Rows whose weight is known."""
+
+    @property
+    def total_weight(self) -> int:
+        """Of all rows: their number, or in units of the weights."""
+
+    @property
+    def weight_unit(self) -> float:
+        """What a unit stands for."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +62,17 @@ class Rules:
     max_depth: int | None = None
     feature_costs: NDArray[np.float64] | None = None
 
-    def limits(self, costs: CostTable) -> Limits:
-        """The same in the units of ``costs``. A least weight of 1 is none: any row has its own."""
-        return Limits(self._min_weight(costs), self.max_depth, self.feature_costs)
+    def limits(self, rows: Weighed) -> Limits:
+        """The same in the units of ``rows``. A least weight of 1 is none: any row has its own."""
+        return Limits(self._min_weight(rows), self.max_depth, self.feature_costs)
 
-    def _min_weight(self, costs: CostTable) -> int:
+    def _min_weight(self, rows: Weighed) -> int:
         least = float(self.min_samples_leaf)
         if least == 1.0:
             return 1
-        unit = 1.0 if costs.weights is None else costs.weights.unit
-        units = least * costs.total_weight if least < 1.0 else least / unit
+        units = least * rows.total_weight if least < 1.0 else least / rows.weight_unit
         # A hair less, so that rounding does not refuse a leaf of just that weight.
-        return max(1, min(math.ceil(units * (1.0 - 1e-12)), costs.total_weight + 1))
+        return max(1, min(math.ceil(units * (1.0 - 1e-12)), rows.total_weight + 1))
 
     def for_sample(self, share: float) -> Self:
         """For a sample that weighs ``share`` of all rows."""

@@ -1,5 +1,7 @@
 """What a fit leaves behind: enough to be the model of every size it passed through."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -49,9 +51,9 @@ class FitRecord:
     spread: NDArray[np.float64]
     columns: Columns
     short: bool
-    rows: "RowRecord | None"
+    rows: RowRecord | None
 
-    def read_as(self, columns: Columns) -> "FitRecord":
+    def read_as(self, columns: Columns) -> FitRecord:
         """The same, with other columns: what is short for a number may not be so for a date."""
         if len(columns) != self.tree.n_features:
             raise ValueError(
@@ -60,7 +62,7 @@ class FitRecord:
         tree = rounded(self.tree, columns) if self.short else self.tree
         return replace(self, tree=tree, columns=columns)
 
-    def at(self, n_leaves: int) -> "Snapshot":
+    def at(self, n_leaves: int) -> Snapshot:
         """The tree of ``n_leaves`` leaves, and its clusters."""
         full, size = self.tree, self.sizes[n_leaves]
         kept = full
@@ -117,80 +119,73 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class _Stock:
-    """What the rows of a grown tree come to."""
+class Stock:
+    """What the rows of a grown tree come to.
+
+    Attributes
+    ----------
+    sums, profile_sums, spread, rows : as in `FitRecord`
+    reference_cost : of all rows, each with its cheapest center
+    """
 
     tree: ThresholdTree
-    leaf_of_row: NDArray[np.int32]
     sums: LeafSums
     profile_sums: LeafSums
     spread: NDArray[np.float64]
+    reference_cost: float
+    rows: RowRecord | None
 
 
-def record_grown(
-    sapling: Sapling,
-    base_labels: NDArray[np.int32],
-    ground: Ground,
-    reference: Reference,
-    costs: CostTable,
-) -> FitRecord:
+def record_grown(stock: Stock, base_labels: NDArray[np.int32], reference: Reference) -> FitRecord:
     """Of a tree as it grew: every size from the base tree's on.
 
     ``base_labels``: of the base tree's nodes, which are the first, as its own method gave them;
     in larger trees leaves are labelled by the surrogate cost.
     """
-    stock = _take_stock(sapling, ground, reference, costs)
     tree, smallest = stock.tree, (len(base_labels) + 1) // 2
     sizes = {n: Pruning(tree.cut_by(n), tree.label) for n in range(smallest, tree.n_leaves + 1)}
     labels = np.append(base_labels, tree.label[len(base_labels) :])
     sizes[smallest] = Pruning(tree.cut_by(smallest), labels)
-    path = path_of(tree, base_labels, stock.sums, reference.centers, costs.cheapest)
-    return _record(stock, sizes, path, reference.centers, reference, costs)
+    path = path_of(tree, base_labels, stock.sums, reference.centers, stock.reference_cost)
+    return _record(stock, sizes, path, reference.centers, reference)
 
 
-def record_refined(
-    sapling: Sapling,
-    ground: Ground,
-    centers: NDArray[np.float64],
-    reference: Reference,
-    costs: CostTable,
-) -> FitRecord:
+def record_refined(stock: Stock, centers: NDArray[np.float64], reference: Reference) -> FitRecord:
     """Of a tree that was refined: every size from one leaf a cluster on, by optimal pruning.
 
-    ``centers``: those the sapling's costs are measured to.
+    ``centers``: those the tree's costs are measured to.
     """
-    stock = _take_stock(sapling, ground, reference, costs)
     inside = Inside(stock.tree, stock.sums, centers)
-    found, path = prunings(inside, reference.n_clusters, costs.cheapest)
+    found, path = prunings(inside, reference.n_clusters, stock.reference_cost)
     sizes = dict(zip(path["n_leaves"].tolist(), found, strict=True))
-    return _record(stock, sizes, path, centers, reference, costs)
+    return _record(stock, sizes, path, centers, reference)
 
 
 def _record(
-    stock: _Stock,
+    stock: Stock,
     sizes: dict[int, Pruning],
     path: NDArray[np.void],
     centers: NDArray[np.float64],
     reference: Reference,
-    costs: CostTable,
 ) -> FitRecord:
     return FitRecord(
         tree=stock.tree,
         sizes=sizes,
         path=path,
         reference=reference,
-        reference_cost=costs.cheapest,
+        reference_cost=stock.reference_cost,
         centers=centers,
         sums=stock.sums,
         profile_sums=stock.profile_sums,
         spread=stock.spread,
         columns=plain_columns(stock.tree.n_features),
         short=False,
-        rows=RowRecord(stock.leaf_of_row, costs.nearest),
+        rows=stock.rows,
     )
 
 
-def _take_stock(sapling: Sapling, ground: Ground, reference: Reference, costs: CostTable) -> _Stock:
+def take_stock(sapling: Sapling, ground: Ground, reference: Reference, costs: CostTable) -> Stock:
+    """What the rows of a tree in one memory come to; ``costs`` to the reference's centers."""
     table, weights, n_threads = ground.table, ground.weights, ground.n_threads
     tree = sapling.freeze()
     leaf_of_row = sapling.leaf_of_row()
@@ -201,7 +196,7 @@ def _take_stock(sapling: Sapling, ground: Ground, reference: Reference, costs: C
     place = np.zeros(tree.n_nodes, dtype=np.int32)
     place[tree.leaves] = np.arange(tree.n_leaves)
     groups = place[leaf_of_row]
-    hits = _hits(tree, groups, costs.nearest, weights)
+    hits = hits_of(tree.n_leaves, tree.n_clusters, groups, costs.nearest, weights)
 
     def sums(
         points: _core.Points,
@@ -218,23 +213,25 @@ def _take_stock(sapling: Sapling, ground: Ground, reference: Reference, costs: C
         here = sums(ground.space, ground.shift(reference.centers))
         some_row = np.asarray(ground.X[0], dtype=np.float64) if table.dense else None
         profile = sums(table.points, some_row, squares)
-    return _Stock(tree, leaf_of_row, here, profile, _spread(profile, squares))
+    rows = RowRecord(leaf_of_row, costs.nearest)
+    return Stock(tree, here, profile, spread_of(profile, squares), costs.cheapest, rows)
 
 
-def _spread(sums: LeafSums, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+def spread_of(sums: LeafSums, squares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard deviation of each column; ``squares`` of the values less the shift of the sums."""
     total = sums.hits.sum()
     mean = sums.sums.sum(axis=0) / total
     return np.asarray(np.sqrt(np.maximum(squares / total - mean * mean, 0.0)))
 
 
-def _hits(
-    tree: ThresholdTree,
+def hits_of(
+    n_leaves: int,
+    n_clusters: int,
     leaf: NDArray[np.int32],
     label: NDArray[np.int32],
     weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """Weight of the rows by leaf and reference label."""
-    shape = (tree.n_leaves, tree.n_clusters)
-    cell = leaf.astype(np.int64) * tree.n_clusters + label
-    return np.bincount(cell, weights, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
+    cell = leaf.astype(np.int64) * n_clusters + label
+    found = np.bincount(cell, weights, minlength=n_leaves * n_clusters)
+    return found.reshape(n_leaves, n_clusters).astype(float)

@@ -17,7 +17,7 @@ from treemeans.fitting import TreeEstimator
 from treemeans.grow.base import Task
 from treemeans.grow.given import follow
 from treemeans.grow.sapling import Sapling
-from treemeans.record import FitRecord, record_grown
+from treemeans.record import FitRecord, record_grown, take_stock
 from treemeans.reference import Reference
 from treemeans.tree import ThresholdTree
 
@@ -43,7 +43,8 @@ class Baseline(TreeEstimator):
     def _grow(self, task: Task, reference: Reference, plan: None) -> FitRecord:
         sapling = self._sapling(task)
         labels = np.array(sapling.label, dtype=np.int32)
-        return record_grown(sapling, labels, task.ground, reference, task.costs)
+        stock = take_stock(sapling, task.ground, reference, task.costs)
+        return record_grown(stock, labels, reference)
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         super()._fit(X, sample_weight)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treemeans.baselines.columns import SortedColumns
 from treemeans.baselines.draft import Draft
-from treemeans.grow.sapling import between
+from treemeans.grow.sprout import between
 
 Floats = NDArray[np.float64]
 

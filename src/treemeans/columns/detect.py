@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +43,42 @@ def arrivals(tree: ThresholdTree, points: _core.Points, n_threads: int) -> Arriv
     return Arrivals(values[:, :2], values[:, 2], values[:, 3], whole)
 
 
+class Rows(Protocol):
+    """Rows that can be looked at."""
+
+    def some(self) -> NDArray[Any]:
+        """A few of them."""
+
+    def one_in_every_row(self, features: list[int]) -> bool:
+        """Whether every row has a single 1 in these columns, and 0 in the others."""
+
+
+@dataclass(frozen=True)
+class RowsOf:
+    """The rows of an array or a sparse matrix."""
+
+    X: Any
+
+    def some(self) -> NDArray[Any]:
+        """Rows from all over it."""
+        rows = self.X[:: max(1, self.X.shape[0] // _GLANCE)]
+        return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)
+
+    def one_in_every_row(self, features: list[int]) -> bool:
+        """Whether every row has a single 1 in these columns, and 0 in the others."""
+        part = self.X[:, features]
+        part = part.toarray() if sparse.issparse(part) else part
+        return bool(_binary(part).all() and (part.sum(axis=1) == 1).all())
+
+
 def detect(
-    X: Any, names: NDArray[Any] | None, dates: Iterable[str], tree: ThresholdTree, seen: Arrivals
+    rows: Rows,
+    names: NDArray[Any] | None,
+    dates: Iterable[str],
+    tree: ThresholdTree,
+    seen: Arrivals,
 ) -> Columns:
-    """The columns of X: integers, flags, one-hot groups, dates.
+    """The columns of the rows: integers, flags, one-hot groups, dates.
 
     Integers and flags are told from the rows that come to the cuts, which are the values that
     words are about; one-hot columns by their names, and by a single 1 in every row.
@@ -60,7 +92,7 @@ def detect(
             kind = "date" if column.kind in ("integer", "flag") else "time"
             columns[i] = Column(column.name, kind, "D", typed=True)
     if names is not None:
-        for i, category in _one_hot(X, columns).items():
+        for i, category in _one_hot(rows, columns).items():
             columns[i] = category
     return tuple(columns)
 
@@ -78,17 +110,20 @@ def _kinds(tree: ThresholdTree, seen: Arrivals) -> dict[int, str]:
     return kinds
 
 
-def _one_hot(X: Any, columns: list[Column]) -> dict[int, Column]:
+def _one_hot(rows: Rows, columns: list[Column]) -> dict[int, Column]:
     """Columns of 0 and 1 with names like color_red and color_blue, one of them 1 in every row."""
     groups: dict[str, list[int]] = defaultdict(list)
-    for i in _binary_at_a_glance(X):
+    glance = rows.some()
+    for i in np.flatnonzero(_binary(glance).all(axis=0)).tolist():
         for prefix in prefixes(columns[i].name):
             groups[prefix].append(i)
     found: dict[int, Column] = {}
     for prefix in sorted(groups, key=len, reverse=True):
         free = [i for i in groups[prefix] if i not in found]
         values = [split_name(columns[i].name, prefix) for i in free]
-        if len(free) < 2 or None in values or not _one_in_every_row(X, free):
+        if len(free) < 2 or None in values or not RowsOf(glance).one_in_every_row(free):
+            continue
+        if not rows.one_in_every_row(free):
             continue
         for i, value in zip(free, values, strict=True):
             assert value is not None
@@ -98,14 +133,5 @@ def _one_hot(X: Any, columns: list[Column]) -> dict[int, Column]:
     return found
 
 
-def _binary_at_a_glance(X: Any) -> list[int]:
-    """Columns that hold 0 and 1 alone in some of the rows."""
-    some = X[:: max(1, X.shape[0] // _GLANCE)]
-    some = some.toarray() if sparse.issparse(some) else some
-    return np.flatnonzero(((some == 0) | (some == 1)).all(axis=0)).tolist()
-
-
-def _one_in_every_row(X: Any, members: list[int]) -> bool:
-    part = X[:, members]
-    part = part.toarray() if sparse.issparse(part) else part
-    return bool(((part == 0) | (part == 1)).all() and (part.sum(axis=1) == 1).all())
+def _binary(values: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray((values == 0) | (values == 1))

@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.grow.sapling import Cut, Sapling
+from treemeans.grow.sapling import Sapling
 from treemeans.grow.separate import separate
+from treemeans.grow.sprout import Cut
 from treemeans.progress import Progress
 
 

@@ -4,8 +4,7 @@ import heapq
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from treemeans import _core
-from treemeans.grow.sapling import Cut, Sapling, between
+from treemeans.grow.sprout import Cut, Sprout, between
 from treemeans.progress import Progress
 
 
@@ -23,7 +22,7 @@ class Growing(Protocol):
         """Cut a leaf; its children, or None where one would be empty."""
 
 
-def expand(sapling: Sapling, max_leaves: int, progress: Progress) -> None:
+def expand(sapling: Sprout, max_leaves: int, progress: Progress) -> None:
     """Cut the leaf with the largest gain until there are ``max_leaves``, or every leaf is pure.
 
     The gain of a cut is the surrogate cost it saves. A leaf that is not pure is cut even if that
@@ -34,10 +33,10 @@ def expand(sapling: Sapling, max_leaves: int, progress: Progress) -> None:
     """
     for leaf in sapling.leaves:
         sapling.relabel(leaf)
-    prices = sapling.slot_prices
+    prices = sapling.limits.prices
 
     def search(leaf: int) -> Cut | None:
-        cut = _search(sapling, leaf)
+        cut = sapling.least_cut(leaf) if sapling.may_cut(leaf) else None
         if cut is None or prices is None:
             return cut
         gain = sapling.regret(leaf) - cut[0]
@@ -80,21 +79,3 @@ def grow_by_gain(
         for child in tree.split(leaf, feature, between(low, high)) or ():
             consider(child)
         tell(tree.n_leaves)
-
-
-def _search(sapling: Sapling, leaf: int) -> Cut | None:
-    if not sapling.may_cut(leaf):
-        return None
-    weights = sapling.costs.weights
-    return _core.surrogate_cut(
-        sapling.table.bins,
-        sapling.table.points,
-        sapling.rows(leaf),
-        sapling.costs.regrets.values,
-        sapling.totals[leaf],
-        sapling.cheapest[leaf],
-        None if weights is None else weights.values,
-        sapling.limits.min_weight,
-        sapling.slot_prices,
-        sapling.n_threads,
-    )

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.grow.given import follow
-from treemeans.grow.sapling import Sapling, between
+from treemeans.grow.sapling import Sapling
+from treemeans.grow.sprout import between
 from treemeans.progress import Progress
 from treemeans.tree import ThresholdTree
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.grow.proposed import permits, values_of
-from treemeans.grow.sapling import Sapling, between
+from treemeans.grow.sapling import Sapling
+from treemeans.grow.sprout import between
 
 _EQUAL = 1e-12  # variances closer than this, relatively, are the same
 

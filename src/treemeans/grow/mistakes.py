@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.grow.sapling import Cut, Sapling
+from treemeans.grow.sapling import Sapling
+from treemeans.grow.sprout import Cut
 
-_SHIFT = 20  # prices are counted in 2**-20 of a row; weights are in small enough units
+SHIFT = 20  # prices are counted in 2**-20 of a row; weights are in small enough units
 
 
 class MistakeSearch:
@@ -29,7 +30,7 @@ class MistakeSearch:
         self._by_feature = by_feature
         self._per_center = per_center
         self._least = least
-        self._shift = _SHIFT if costs.weights is None else 0
+        self._shift = SHIFT if costs.weights is None else 0
         self._prices = sapling.limits.slot_prices(
             sapling.table.bins.feature, math.ldexp(costs.total_weight, self._shift)
         )

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.grow.sapling import Sapling, between
+from treemeans.grow.sapling import Sapling
+from treemeans.grow.sprout import between
 
 
 def values_of(sapling: Sapling, node: int, feature: int) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.grow.label import label_by_center
-from treemeans.grow.sapling import Cut, Sapling, between
+from treemeans.grow.sprout import Cut, Sprout, between
 from treemeans.progress import Progress
 
 
@@ -22,7 +22,7 @@ class Search(Protocol):
 
 
 def separate(
-    sapling: Sapling, by_feature: NDArray[np.float64], search: Search, progress: Progress
+    sapling: Sprout, by_feature: NDArray[np.float64], search: Search, progress: Progress
 ) -> None:
     """Cut a sapling of one leaf until every leaf holds one center, and label it with that center.
 
@@ -34,6 +34,7 @@ def separate(
     by_feature : (n_features, k), the centers. One with a NaN (a cluster without rows has no place
         in a pipeline's input) gets no leaf; of centers that coincide, only the first gets one.
     """
+    alone: list[tuple[int, int]] = []
     queue = deque([(0, np.flatnonzero(np.isfinite(by_feature).all(axis=0)))])
     while queue:
         node, members = queue.popleft()
@@ -41,7 +42,7 @@ def separate(
         cut = search.cut(node, members) if several and sapling.may_cut(node) else None
         if cut is None:
             if not (several and _limited(sapling, node)):
-                label_by_center(sapling, node, int(members[0]))
+                alone.append((node, int(members[0])))
             continue
         _, feature, low, high = cut
         threshold = between(low, high)
@@ -51,9 +52,13 @@ def separate(
         queue.append((left, members[goes_left[members]]))
         queue.append((right, members[~goes_left[members]]))
         progress.update(sapling.n_leaves)
+    for node in sapling.leaves:
+        sapling.relabel(node)
+    for node, center in alone:
+        label_by_center(sapling, node, center)
 
 
-def _limited(sapling: Sapling, node: int) -> bool:
+def _limited(sapling: Sprout, node: int) -> bool:
     """Whether there might be more cuts if the user had set no limits."""
-    few = not sapling.table.allowed.all()
+    few = not sapling.allowed.all()
     return few or sapling.limits.min_weight > 1 or not sapling.may_cut(node)

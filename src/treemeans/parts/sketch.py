@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.parts.block import Block
+from treemeans.parts.exact import as_float, exact_sum
 from treemeans.parts.question import Question
 
 
@@ -18,7 +19,8 @@ class Sketch:
     Attributes
     ----------
     rows : of each part, by its number
-    weight : of all rows
+    weighted : whether rows have weights
+    exact_weight : of all rows, an exact sum
     whole : whether all weights are integers
     low, high : (d,), the least and the greatest value of each column
     binary : (d,), whether a column holds nothing but 0 and 1
@@ -27,7 +29,8 @@ class Sketch:
     """
 
     rows: dict[int, int]
-    weight: float
+    weighted: bool
+    exact_weight: int
     whole: bool
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -39,6 +42,11 @@ class Sketch:
     def n_rows(self) -> int:
         """Rows of all parts."""
         return sum(self.rows.values())
+
+    @property
+    def weight(self) -> float:
+        """Of all rows."""
+        return as_float(self.exact_weight)
 
     def firsts(self, n_parts: int) -> NDArray[np.int64]:
         """Number of each part's first row among all rows."""
@@ -64,7 +72,8 @@ class TakeSketch(Question[Sketch]):
         weights = block.weights
         return Sketch(
             rows={block.number: block.n_rows},
-            weight=float(block.n_rows if weights is None else weights.sum()),
+            weighted=weights is not None,
+            exact_weight=exact_sum(np.ones(block.n_rows) if weights is None else weights),
             whole=weights is None or bool((weights == np.floor(weights)).all()),
             low=X.min(axis=0, initial=np.inf).astype(np.float64),
             high=X.max(axis=0, initial=-np.inf).astype(np.float64),
@@ -80,7 +89,7 @@ class TakeSketch(Question[Sketch]):
         return replace(
             one,
             rows=one.rows | other.rows,
-            weight=one.weight + other.weight,
+            exact_weight=one.exact_weight + other.exact_weight,
             whole=one.whole and other.whole,
             low=np.minimum(one.low, other.low),
             high=np.maximum(one.high, other.high),

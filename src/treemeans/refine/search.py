@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.grow.sapling import Cut, between
+from treemeans.grow.sprout import Cut, between
 from treemeans.refine.budget import Budget
 from treemeans.refine.shape import Shape
 

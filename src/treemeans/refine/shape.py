@@ -12,7 +12,7 @@ from treemeans import _core
 from treemeans.costs import CostTable
 from treemeans.ground import Clusters, Ground
 from treemeans.grow.expand import grow_by_gain
-from treemeans.grow.sapling import Cut
+from treemeans.grow.sprout import Cut
 from treemeans.limits import Limits
 from treemeans.tree import ThresholdTree
 

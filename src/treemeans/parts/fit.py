@@ -1,0 +1,153 @@
+"""A fit on rows in parts: the same four steps as in one memory, each in a few passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.checks import check_max_leaves, warn_if_empty
+from treemeans.columns.detect import Arrivals, detect
+from treemeans.grow.expand import expand
+from treemeans.grow.separate import separate
+from treemeans.limits import Rules
+from treemeans.parts.block import Block
+from treemeans.parts.field import Field
+from treemeans.parts.given import follow_far
+from treemeans.parts.mistakes import FarMistakes
+from treemeans.parts.pricing import AddUp, Pricing
+from treemeans.parts.question import Parts, Question
+from treemeans.parts.reference import centers_in_columns, fit_reference_on
+from treemeans.parts.sapling import FarSapling
+from treemeans.parts.sketch import Sketch, TakeSketch
+from treemeans.parts.stock import take_stock
+from treemeans.progress import Progress
+from treemeans.record import FitRecord, record_grown
+from treemeans.tree import ThresholdTree
+
+BASES = ("imm", "none")
+"""Base trees that can be grown in passes; a given tree is another."""
+
+_SAMPLED = 2**20  # values of the rows that a sketch draws, about
+_FEWEST, _MOST = 2**12, 2**15
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the user asked for."""
+
+    n_clusters: int | None
+    reference: Any
+    base_tree: str | ThresholdTree
+    max_leaf_nodes: int | None
+    rules: Rules
+    allowed: NDArray[np.bool_] | None
+    random_state: Any
+    verbose: bool
+
+
+def check_base(base_tree: str | ThresholdTree) -> None:
+    """Refuse a base tree that needs all rows in one memory."""
+    if isinstance(base_tree, str) and base_tree not in BASES:
+        raise ValueError(
+            f'base_tree="{base_tree}" needs all rows in one memory; with rows in parts it must be '
+            '"imm", "none" or a tree.'
+        )
+
+
+def survey_field(parts: Parts, plan: Plan, tell: Callable[[str], None]) -> Field:
+    """What a tree is to be grown on: a look at the rows, the reference, what they cost by it."""
+    tell("a first look")
+    size = min(max(_SAMPLED // parts.n_features, _FEWEST), _MOST)
+    sketch = parts.ask(TakeSketch(size))
+    parts.firsts = sketch.firsts(parts.n_parts)
+    tell("reference")
+    reference = fit_reference_on(parts, sketch, plan.reference, plan.n_clusters, plan.random_state)
+    bill = parts.ask(AddUp.of(reference, sketch))
+    if reference.given:
+        occupied = np.repeat(np.arange(reference.n_clusters), bill.nearest > 0)
+        warn_if_empty(occupied.astype(np.int32), reference.n_clusters)
+    columns = centers_in_columns(parts, reference, sketch)
+    every = np.ones(parts.n_features, dtype=bool)
+    return Field(
+        parts,
+        sketch,
+        Pricing(reference, bill.scales(sketch)),
+        columns,
+        bill,
+        plan.rules,
+        every if plan.allowed is None else plan.allowed,
+    )
+
+
+def grow_far(field: Field, plan: Plan) -> tuple[FarSapling, NDArray[np.int32]]:
+    """The base tree and its expansion; and the labels that the base tree had."""
+    max_leaves = check_max_leaves(plan.max_leaf_nodes, field.n_clusters, plan.base_tree)
+    sapling = FarSapling(field, max_leaves)
+    with Progress("treemeans: leaves", max_leaves, plan.verbose) as progress:
+        if isinstance(plan.base_tree, ThresholdTree):
+            follow_far(sapling, plan.base_tree)
+        elif plan.base_tree == "imm":
+            by_feature = np.ascontiguousarray(field.columns.T)
+            separate(sapling, by_feature, FarMistakes(sapling, by_feature), progress)
+        own = list(sapling.label)
+        sapling.settle()
+        base_labels = np.array(sapling.label, dtype=np.int32)
+        if plan.base_tree == "imm":
+            base_labels[sapling.leaves] = [own[leaf] for leaf in sapling.leaves]
+        expand(sapling, max_leaves, progress)
+    return sapling, base_labels
+
+
+def fit_parts(
+    parts: Parts, plan: Plan, tell: Callable[[str], None]
+) -> tuple[FitRecord, Arrivals, Field]:
+    """The record of a tree that is grown on rows in parts, and the values that come to its cuts."""
+    field = survey_field(parts, plan, tell)
+    sapling, base_labels = grow_far(field, plan)
+    stock, seen = take_stock(field, sapling, field.pricing)
+    if sapling.n_nodes == len(base_labels):
+        stock = replace(stock, tree=replace(stock.tree, label=base_labels))
+    return record_grown(stock, base_labels, field.reference), seen, field
+
+
+@dataclass(frozen=True)
+class FarRows:
+    """Rows in parts, for whoever tells columns apart."""
+
+    parts: Parts
+    sketch: Sketch
+
+    def some(self) -> NDArray[Any]:
+        """The sample."""
+        return self.sketch.sample
+
+    def one_in_every_row(self, features: list[int]) -> bool:
+        """Whether every row has a single 1 in these columns, and 0 in the others."""
+        return bool(self.sketch.binary[features].all()) and self.parts.ask(OneEach(features))
+
+
+@dataclass(frozen=True)
+class OneEach(Question[bool]):
+    """Whether every row has a single 1 in some columns of 0 and 1."""
+
+    features: list[int]
+
+    def ask(self, block: Block) -> bool:
+        """In one block."""
+        return bool((block.X[:, self.features].sum(axis=1) == 1).all())
+
+    def merge(self, one: bool, other: bool) -> bool:
+        """In both."""
+        return one and other
+
+
+def readable(record: FitRecord, seen: Arrivals, field: Field, *, short: bool) -> FitRecord:
+    """The record with its columns told apart and, if asked for, short thresholds."""
+    rows = FarRows(field.parts, field.sketch)
+    columns = detect(rows, field.parts.names, field.parts.dates, record.tree, seen)
+    tree = replace(record.tree, gap=seen.gap)
+    return replace(record, tree=tree, short=short).read_as(columns)

@@ -25,6 +25,8 @@ from treemeans.columns.dates import dates_as_days
 from treemeans.explain.facts import Facts
 from treemeans.explain.mixin import ExplainMixin
 from treemeans.export.mixin import ExportMixin
+from treemeans.parts.dask import is_dask
+from treemeans.parts.lazy import lazily, lazy_cost
 from treemeans.record import FitRecord
 from treemeans.saved.model_file import SaveMixin
 from treemeans.tables import as_points
@@ -142,10 +144,12 @@ class TreeModel(
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or a dask array or data frame.
 
         Returns
         -------
         array of shape (n_samples,)
+            Of a dask collection, a dask array with the same row chunks, not yet computed.
 
         Examples
         --------
@@ -157,7 +161,7 @@ class TreeModel(
         [1, 1, 1]
         """
         check_is_fitted(self)
-        return self._outcome(X, self.tree_.label)
+        return self._outcome(X, self.tree_.label, "predict")
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf of each row of X, as a node number of ``tree_``.
@@ -165,10 +169,12 @@ class TreeModel(
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or a dask array or data frame.
 
         Returns
         -------
         array of shape (n_samples,)
+            Of a dask collection, a dask array with the same row chunks, not yet computed.
 
         Examples
         --------
@@ -180,7 +186,7 @@ class TreeModel(
         [1, 3, 4]
         """
         check_is_fitted(self)
-        return self._outcome(X, np.arange(self.tree_.n_nodes, dtype=np.int32))
+        return self._outcome(X, np.arange(self.tree_.n_nodes, dtype=np.int32), "apply")
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Indicator matrix of the nodes of ``tree_`` that each row of X passes, its leaf included.
@@ -203,6 +209,11 @@ class TreeModel(
         [[1, 1, 0, 0, 0], [1, 0, 1, 1, 0]]
         """
         check_is_fitted(self)
+        if is_dask(X):
+            raise ValueError(
+                "decision_path makes a sparse matrix in memory; call apply on the dask collection, "
+                "and tree_.paths_to on the leaves of a part of it."
+            )
         return self.tree_.paths_to(self.apply(X))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -211,10 +222,12 @@ class TreeModel(
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or a dask array or data frame.
 
         Returns
         -------
         array of shape (n_samples, n_clusters)
+            Of a dask collection, a dask array with the same row chunks, not yet computed.
 
         Examples
         --------
@@ -225,6 +238,11 @@ class TreeModel(
         >>> model.transform(X[:1]).round(2).tolist()
         [[5.14, 0.14, 3.47]]
         """
+        check_is_fitted(self)
+        if is_dask(X):
+            like = np.empty((0, self.tree_.n_clusters))
+            lazy: NDArray[np.float64] = lazily(self, "transform", X, like)
+            return lazy
         base, _, beyond = self._distances(X)
         return np.sqrt(base[:, None] + beyond)
 
@@ -234,6 +252,7 @@ class TreeModel(
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or a dask array or data frame, which is passed over once.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
 
@@ -250,17 +269,50 @@ class TreeModel(
         >>> round(model.score(X) / model.inertia_, 9)
         -1.0
         """
+        check_is_fitted(self)
+        if is_dask(X):
+            return -lazy_cost(self, X, sample_weight)
         base, _, beyond = self._distances(X)
         cost = base + beyond[np.arange(len(base)), self.predict(X)]
         weights = check_weights(X, sample_weight)
         return -float(cost.sum() if weights is None else cost @ weights)
 
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[np.int32]:
+        """Fit, and the cluster of each row: ``labels_``; of a dask collection, ``predict(X)``.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or a dask array or data frame.
+        y : ignored
+        **kwargs : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Of a dask collection, a dask array with the same row chunks, not yet computed.
+
+        Examples
+        --------
+        >>> from treemeans import ExKMC
+        >>> ExKMC(2, random_state=0).fit_predict([[1.0], [2.0], [8.0], [9.0]]).tolist()
+        [1, 1, 0, 0]
+        """
+        if is_dask(X):
+            return self.fit(X, **kwargs).predict(X)  # type: ignore[no-any-return]
+        labels: NDArray[np.int32] = super().fit_predict(X, y, **kwargs)
+        return labels
+
     @property
     def _facts(self) -> Facts:
         return self._record.facts(self.n_leaves_)
 
-    def _outcome(self, X: Any, of_node: NDArray[np.int32]) -> NDArray[np.int32]:
-        """``of_node`` at the leaf of each row."""
+    def _outcome(self, X: Any, of_node: NDArray[np.int32], method: str) -> NDArray[np.int32]:
+        """``of_node`` at the leaf of each row, which is what the method is for."""
+        if is_dask(X):
+            lazy: NDArray[np.int32] = lazily(self, method, X, of_node[:0])
+            return lazy
         X = self._validate(X, reset=False)
         found = self.tree_.outcome(as_points(X), of_node, n_threads(self.n_jobs))
         if found is None:
@@ -271,7 +323,6 @@ class TreeModel(
         self, X: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
         """Squared distance to the nearest cluster mean, which it is, and what the others add."""
-        check_is_fitted(self)
         threads = n_threads(self.n_jobs)
         raw, X = X, self._validate(X, reset=False)
         points = as_points(X)

@@ -1,0 +1,115 @@
+"""Errand: a question on its way to the parts, and the replies on their way back."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.parts.block import Layout
+from treemeans.parts.question import Question
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What comes back from one part, or from some that follow each other.
+
+    Attributes
+    ----------
+    answer : merged; None if no part had rows
+    empty : numbers of the parts without rows
+    refused : the sentence of the first part that cannot be used
+    sent : bytes of the answers that left the parts
+    """
+
+    answer: Any
+    empty: tuple[int, ...] = ()
+    refused: str | None = None
+    sent: int = 0
+
+
+class Stop:
+    """Ends a pass that nobody waits for any more: the next part that is asked fails.
+
+    Threads share it. A copy in another process only knows the deadline.
+    """
+
+    def __init__(self, deadline: float | None) -> None:
+        self._deadline = deadline
+        self._now = threading.Event()
+
+    def __reduce__(self) -> tuple[type[Stop], tuple[float | None]]:
+        return Stop, (self._deadline,)
+
+    def now(self) -> None:
+        """Ask no further part."""
+        self._now.set()
+
+    def check(self) -> None:
+        """Fail if the pass is over."""
+        if self._now.is_set() or (self._deadline is not None and time.time() > self._deadline):
+            raise TimeoutError("Nobody waits for this pass over the partitions any more.")
+
+
+@dataclass(frozen=True)
+class Errand:
+    """All that a part must know to answer; it travels once, not once for each part.
+
+    Attributes
+    ----------
+    question : what is asked
+    layout : what the parts have in common
+    firsts : number of each part's first row; None while they have not been counted
+    stop : whether to go on
+    """
+
+    question: Question[Any]
+    layout: Layout
+    firsts: NDArray[np.int64] | None = None
+    stop: Stop = field(default_factory=lambda: Stop(None))
+
+    def run(self, number: int, rows: Any, weights: Any = None) -> Reply:
+        """The reply of one part. What is wrong with its rows is a reply too.
+
+        So the sentence arrives as it was written, whatever scheduler carries it, and of several
+        bad parts the first is named.
+        """
+        self.stop.check()
+        first = -1 if self.firsts is None else int(self.firsts[number])
+        try:
+            block = self.layout.block(number, first, rows, weights)
+            if block.n_rows == 0:
+                return Reply(None, empty=(number,))
+            answer = self.question.ask(block)
+        except ValueError as error:
+            return Reply(None, refused=str(error))
+        return Reply(answer, sent=size_of(answer))
+
+    def merge(self, replies: Sequence[Reply]) -> Reply:
+        """One reply for parts that follow each other."""
+        refused = next((reply.refused for reply in replies if reply.refused is not None), None)
+        if refused is not None:
+            return Reply(None, refused=refused)
+        answer = None
+        for reply in replies:
+            if reply.answer is not None:
+                later = reply.answer
+                answer = later if answer is None else self.question.merge(answer, later)
+        return Reply(
+            answer,
+            empty=tuple(number for reply in replies for number in reply.empty),
+            sent=sum(reply.sent for reply in replies),
+        )
+
+
+def size_of(thing: Any) -> int:
+    """Bytes of something pickled; arrays are counted where they are, not copied."""
+    buffers: list[pickle.PickleBuffer] = []
+    header = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+    return len(header) + sum(buffer.raw().nbytes for buffer in buffers)

@@ -1,0 +1,182 @@
+"""One pass on a scheduler of dask: it ends with an answer or with a sentence, in time."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from treemeans.extras import need
+from treemeans.parts.errand import Reply, Stop
+
+TIMEOUT = "treemeans.timeout"
+DEFAULT_TIMEOUT = "1 hour"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How long a pass may take; None for as long as it likes."""
+
+    seconds: float | None
+    deadline: float | None
+
+    @classmethod
+    def configured(cls) -> Limit:
+        """What the user has set."""
+        given = need("dask", "dask").config.get(TIMEOUT, DEFAULT_TIMEOUT)
+        if given is None:
+            return cls(None, None)
+        seconds = float(need("dask.utils", "dask").parse_timedelta(given))
+        return cls(seconds, time.time() + seconds)
+
+    @property
+    def words(self) -> str:
+        """For a sentence."""
+        return "" if self.seconds is None else f"{self.seconds:g} seconds"
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """Where graphs are computed.
+
+    It is looked up once for all passes of a fit: if a client is lost between two passes, the
+    next one must not silently run here instead.
+
+    Attributes
+    ----------
+    get : dask's function of the scheduler
+    client : of a cluster; None for the schedulers within this machine
+    """
+
+    get: Callable[..., Any]
+    client: Any
+
+    @classmethod
+    def current(cls) -> Scheduler:
+        """The scheduler that dask would use now."""
+        base, delayed = need("dask.base", "dask"), need("dask.delayed", "dask")
+        get = base.get_scheduler(cls=delayed.Delayed)
+        owner = getattr(get, "__self__", None)
+        is_client = type(owner).__module__.split(".")[0] == "distributed"
+        return cls(get, owner if is_client else None)
+
+    def limit(self) -> Limit:
+        """How long the next pass may take."""
+        return Limit.configured()
+
+    def run(self, graph: Any, stop: Stop, limit: Limit) -> Reply:
+        """Compute a reply."""
+        if self.client is None:
+            return _run_here(graph, self.get, stop, limit)
+        return _run_on_cluster(graph, self.client, limit)
+
+
+def _run_here(graph: Any, get: Callable[..., Any], stop: Stop, limit: Limit) -> Reply:
+    """Compute in a thread of its own, so that it can be given up."""
+    outcome: dict[str, Any] = {}
+    finished = threading.Event()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            outcome["reply"] = context.run(graph.compute, scheduler=get)
+        except BaseException as error:
+            outcome["error"] = error
+        finally:
+            finished.set()
+
+    threading.Thread(target=work, name="treemeans-pass", daemon=True).start()
+    try:
+        while not finished.wait(_nap(limit)):
+            if limit.deadline is not None and time.time() > limit.deadline:
+                raise _too_late(limit, "Parts that are being read are read to their end.")
+    except BaseException:  # too late, or Ctrl-C
+        stop.now()
+        raise
+    error = outcome.get("error")
+    if isinstance(error, BrokenExecutor):
+        raise RuntimeError(
+            "A process of dask's pool died while it read a partition, most likely because memory "
+            "ran out; make the partitions smaller, or use fewer processes."
+        ) from error
+    if error is not None:
+        raise error
+    reply: Reply = outcome["reply"]
+    return reply
+
+
+def _nap(limit: Limit) -> float:
+    """Seconds to wait at a time: some systems see Ctrl-C only in between."""
+    left = 1.0 if limit.deadline is None else limit.deadline - time.time()
+    return min(1.0, max(0.0, left))
+
+
+def _run_on_cluster(graph: Any, client: Any, limit: Limit) -> Reply:
+    """Compute on the workers; whatever happens, nothing of this pass stays there."""
+    if client.status != "running":
+        raise _lost(client)
+    future = None
+    try:
+        future = client.compute(graph)
+        reply: Reply = future.result(timeout=limit.seconds)
+        return reply
+    except CancelledError as error:
+        raise _lost(client) from error
+    except Exception as error:
+        _explain(error, future, client, limit)
+    finally:
+        if future is not None:
+            future.release()
+
+
+def _explain(error: Exception, future: Any, client: Any, limit: Limit) -> NoReturn:
+    """A sentence for what went wrong on a cluster."""
+    distributed = need("distributed", "dask")
+    if isinstance(error, TimeoutError) and (future is None or not future.done()):
+        raise _too_late(limit, _workers(client)) from None
+    if isinstance(error, distributed.scheduler.KilledWorker):
+        raise RuntimeError(_killed(error)) from error
+    if isinstance(error, distributed.CommClosedError):
+        raise _lost(client) from error
+    raise error
+
+
+def _too_late(limit: Limit, more: str) -> TimeoutError:
+    return TimeoutError(
+        f"A pass over the partitions took longer than {limit.words}; allow it more time with "
+        f'dask.config.set({{"{TIMEOUT}": "2 hours"}}). {more}'
+    )
+
+
+def _lost(client: Any) -> ConnectionError:
+    return ConnectionError(
+        f"The connection to the dask scheduler {client.scheduler.address} was lost in the middle "
+        "of a fit; connect a new Client and fit again."
+    )
+
+
+def _killed(error: Any) -> str:
+    """Of a part whose workers died one after the other."""
+    key = error.task
+    ours = isinstance(key, tuple) and "ask" in str(key[0])
+    where = f"partition {key[1]} was" if ours else f"the task {key!r} was"
+    return (
+        f"Dask gave up: {error.allowed_failures + 1} workers died while {where} being asked, most "
+        "likely because memory ran out; make the partitions smaller, or give the workers more "
+        "memory."
+    )
+
+
+def _workers(client: Any) -> str:
+    """Whether there is anyone to do the work."""
+    try:
+        found = len(client.sync(client.scheduler.ncores, callback_timeout=5))
+    except Exception:  # whatever it is, the pass took too long, and that is what is told
+        return "The scheduler does not answer."
+    if found == 0:
+        return "The cluster has no workers now."
+    return "Partitions that workers are reading now are read to their end."

@@ -20,6 +20,8 @@ from treemeans.fitting import TreeEstimator
 from treemeans.ground import Ground
 from treemeans.grow.base import Task, grow
 from treemeans.limits import Rules
+from treemeans.parts.fit import FarPlan, check_base, fit_parts
+from treemeans.parts.question import Parts
 from treemeans.progress import Progress
 from treemeans.record import FitRecord, record_grown, record_refined, take_stock
 from treemeans.reference import Reference
@@ -228,3 +230,25 @@ class ExKMC(TreeEstimator):
         self.n_iter_ += budget.rounds
         stock = take_stock(refined.sapling, task.ground, reference, task.costs)
         return record_refined(stock, refined.centers, reference)
+
+    def _fit_parts(self, parts: Parts) -> None:
+        """Reference, base tree and expansion in passes over the parts."""
+        names = parts.names
+        self.n_features_in_ = parts.n_features
+        if names is not None:
+            self.feature_names_in_ = names
+        base_tree = self._plan(parts.n_features)
+        check_base(base_tree)
+        plan = FarPlan(
+            self.n_clusters,
+            self.reference,
+            base_tree,
+            self.max_leaf_nodes,
+            self._rules(parts.n_features, names),
+            self._allowed(parts.n_features, names),
+            self.random_state,
+            bool(self.verbose),
+        )
+        self.n_iter_ = 1
+        self._record = fit_parts(parts, plan, short=bool(self.round_thresholds))
+        self._settle(self._record.tree.n_leaves)

@@ -17,6 +17,8 @@ from treemeans.ground import Ground
 from treemeans.grow.base import Task
 from treemeans.limits import Rules
 from treemeans.model import TreeModel
+from treemeans.parts.open import as_parts
+from treemeans.parts.question import Parts
 from treemeans.record import FitRecord
 from treemeans.reference import Reference, fit_reference
 from treemeans.tables import Table, as_points
@@ -41,6 +43,8 @@ class TreeEstimator(TreeModel):
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            `ExKMC` takes rows that are not in one memory, too: a dask array or data frame. Then
+            there is no ``labels_``: ``predict`` gives the labels.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows; one of weight 0 as none.
@@ -91,6 +95,10 @@ class TreeEstimator(TreeModel):
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         self._check()
+        parts = as_parts(X, sample_weight)
+        if parts is not None:
+            self._fit_parts(parts)
+            return
         raw, X = X, self._validate(X, reset=True)
         weights = check_weights(X, sample_weight)
         plan = self._plan(X.shape[1])
@@ -113,6 +121,13 @@ class TreeEstimator(TreeModel):
         record = self._grow(task, reference, plan)
         self._record = self._readable(record, task.ground, date_columns(raw))
         self._settle(self._record.tree.n_leaves)
+
+    def _fit_parts(self, parts: Parts) -> None:
+        """The same for rows that are not in one memory."""
+        raise ValueError(
+            f"{type(self).__name__} needs all rows in one memory; pass an array, for example of a "
+            "sample of the rows."
+        )
 
     def _readable(self, record: FitRecord, ground: Ground, dates: list[str]) -> FitRecord:
         """The record with its columns told apart and, if asked for, short thresholds."""

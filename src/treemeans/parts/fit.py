@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.checks import check_max_leaves, warn_if_empty
-from treemeans.columns.detect import Arrivals, detect
+from treemeans.columns.detect import detect
 from treemeans.grow.expand import expand
 from treemeans.grow.separate import separate
 from treemeans.limits import Rules
@@ -36,7 +35,7 @@ _FEWEST, _MOST = 2**12, 2**15
 
 
 @dataclass(frozen=True)
-class Plan:
+class FarPlan:
     """What the user asked for."""
 
     n_clusters: int | None
@@ -58,13 +57,11 @@ def check_base(base_tree: str | ThresholdTree) -> None:
         )
 
 
-def survey_field(parts: Parts, plan: Plan, tell: Callable[[str], None]) -> Field:
+def survey_field(parts: Parts, plan: FarPlan) -> Field:
     """What a tree is to be grown on: a look at the rows, the reference, what they cost by it."""
-    tell("a first look")
     size = min(max(_SAMPLED // parts.n_features, _FEWEST), _MOST)
     sketch = parts.ask(TakeSketch(size))
     parts.firsts = sketch.firsts(parts.n_parts)
-    tell("reference")
     reference = fit_reference_on(parts, sketch, plan.reference, plan.n_clusters, plan.random_state)
     bill = parts.ask(AddUp.of(reference, sketch))
     if reference.given:
@@ -83,7 +80,7 @@ def survey_field(parts: Parts, plan: Plan, tell: Callable[[str], None]) -> Field
     )
 
 
-def grow_far(field: Field, plan: Plan) -> tuple[FarSapling, NDArray[np.int32]]:
+def grow_far(field: Field, plan: FarPlan) -> tuple[FarSapling, NDArray[np.int32]]:
     """The base tree and its expansion; and the labels that the base tree had."""
     max_leaves = check_max_leaves(plan.max_leaf_nodes, field.n_clusters, plan.base_tree)
     sapling = FarSapling(field, max_leaves)
@@ -102,16 +99,21 @@ def grow_far(field: Field, plan: Plan) -> tuple[FarSapling, NDArray[np.int32]]:
     return sapling, base_labels
 
 
-def fit_parts(
-    parts: Parts, plan: Plan, tell: Callable[[str], None]
-) -> tuple[FitRecord, Arrivals, Field]:
-    """The record of a tree that is grown on rows in parts, and the values that come to its cuts."""
-    field = survey_field(parts, plan, tell)
+def fit_parts(parts: Parts, plan: FarPlan, *, short: bool) -> FitRecord:
+    """The record of a tree that is grown on rows in parts.
+
+    ``short``: whether thresholds are as short as their gaps allow.
+    """
+    field = survey_field(parts, plan)
     sapling, base_labels = grow_far(field, plan)
     stock, seen = take_stock(field, sapling, field.pricing)
     if sapling.n_nodes == len(base_labels):
         stock = replace(stock, tree=replace(stock.tree, label=base_labels))
-    return record_grown(stock, base_labels, field.reference), seen, field
+    record = record_grown(stock, base_labels, field.reference)
+    rows = FarRows(parts, field.sketch)
+    columns = detect(rows, parts.names, parts.dates, record.tree, seen)
+    tree = replace(record.tree, gap=seen.gap)
+    return replace(record, tree=tree, short=short).read_as(columns)
 
 
 @dataclass(frozen=True)
@@ -143,11 +145,3 @@ class OneEach(Question[bool]):
     def merge(self, one: bool, other: bool) -> bool:
         """In both."""
         return one and other
-
-
-def readable(record: FitRecord, seen: Arrivals, field: Field, *, short: bool) -> FitRecord:
-    """The record with its columns told apart and, if asked for, short thresholds."""
-    rows = FarRows(field.parts, field.sketch)
-    columns = detect(rows, field.parts.names, field.parts.dates, record.tree, seen)
-    tree = replace(record.tree, gap=seen.gap)
-    return replace(record, tree=tree, short=short).read_as(columns)

@@ -86,20 +86,29 @@ def fit_reference(
         return Reference(_kmeans_centers(X, n_clusters, sample_weight, random_state), None, False)
     if isinstance(reference, FrozenEstimator):
         reference = reference.estimator
+    if not hasattr(reference, "fit"):
+        return ready_reference(reference, n_clusters, X.shape, given=True)
+    check_clusterer(last_step(reference))
+    given = is_fitted(reference)
+    if not given:
+        reference = _fitted_clone(reference, dates_as_days(raw), sample_weight, random_state)
+    return ready_reference(reference, n_clusters, X.shape, given)
+
+
+def ready_reference(
+    reference: Any, n_clusters: int | None, shape: tuple[int, int], given: bool
+) -> Reference:
+    """Centers of an array, or of a fitted clusterer or pipeline, for rows of this shape."""
     name = type(reference).__name__ if hasattr(reference, "fit") else "reference"
-    centers, pipeline, given = reference, None, True
+    centers, pipeline = reference, None
     if hasattr(reference, "fit"):
-        _check_clusterer(_last_step(reference))
-        given = _is_fitted(reference)
-        if not given:
-            reference = _fitted_clone(reference, dates_as_days(raw), sample_weight, random_state)
-        centers = _centers_of(_last_step(reference))
+        centers = _centers_of(last_step(reference))
         if isinstance(reference, Pipeline) and len(reference) > 1:
             pipeline = reference[:-1]
     centers = _checked(centers, n_clusters, name)
-    check_enough_rows(X.shape[0], len(centers))
+    check_enough_rows(shape[0], len(centers))
     if pipeline is None:
-        _check_dimension(X.shape[1], centers)
+        _check_dimension(shape[1], centers)
     return Reference(centers, pipeline, given)
 
 
@@ -120,11 +129,13 @@ def _kmeans_centers(
     )
 
 
-def _last_step(estimator: Any) -> Any:
+def last_step(estimator: Any) -> Any:
+    """The clusterer itself, where it is the end of a pipeline."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
-def _is_fitted(estimator: Any) -> bool:
+def is_fitted(estimator: Any) -> bool:
+    """Whether it knows its centers."""
     try:
         check_is_fitted(estimator)
     except NotFittedError:
@@ -154,7 +165,7 @@ def _fitted_clone(estimator: Any, X: Any, sample_weight: Any, random_state: Any)
     return estimator.fit(X, **{f"{prefix}sample_weight": sample_weight})
 
 
-def _check_clusterer(clusterer: Any) -> None:
+def check_clusterer(clusterer: Any) -> None:
     """Refuse, before it is fitted, what does not cluster or does so by another distance."""
     name = type(clusterer).__name__
     if not hasattr(clusterer, "fit_predict") and not hasattr(clusterer, "cluster_centers_"):

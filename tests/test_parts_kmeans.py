@@ -1,0 +1,336 @@
+"""k-means over rows in parts: sums without rounding, draws by row, few passes."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from parts_cases import Listed, cut_up
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, make_blobs
+
+from treemeans.parts.draws import Draw, DrawRows, uniforms
+from treemeans.parts.kmeans import kmeans, sample_size
+from treemeans.parts.sketch import TakeSketch
+from treemeans.parts.sums import Columns, add_by_group, exact_total, total_of
+from treemeans.parts.tally import TakeTally
+from treemeans.reference import Reference
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)
+MODERATE = st.floats(-1e6, 1e6)
+
+
+def counted(arrays, weights=None):
+    """Parts that know where each begins, and their sketch."""
+    parts = Listed(arrays, weights)
+    sketch = Listed([array.astype(float) for array in arrays], weights).ask(TakeSketch(10))
+    parts.firsts = sketch.firsts(parts.n_parts)
+    parts.n_passes = 0
+    return parts, sketch
+
+
+def in_parts(X, n_parts, weights=None, seed=0):
+    return counted(
+        cut_up(X, n_parts, seed), None if weights is None else cut_up(weights, n_parts, seed)
+    )
+
+
+def inertia(X, centers):
+    return ((X[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
+
+
+def blobs(n=3000, k=5, d=4, seed=0, offset=0.0):
+    X, _ = make_blobs(n, d, centers=k, cluster_std=0.5, center_box=(-20, 20), random_state=seed)
+    return X + offset
+
+
+# ---- sums ----------------------------------------------------------------------------------------
+
+
+@given(st.lists(FLOATS, max_size=30))
+def test_a_total_is_exact(values):
+    exact = exact_total(np.array(values, dtype=np.float64))
+    assert Fraction(exact) / 2**1126 == sum(map(Fraction, values), Fraction())
+    if math.isfinite(sum(map(abs, values))):
+        assert total_of(exact) == math.fsum(values)
+
+
+def test_a_total_of_many_is_exact():
+    values = np.ldexp(np.random.default_rng(0).random(100_000), 40)
+    assert total_of(exact_total(values)) == math.fsum(values)
+
+
+@given(st.lists(st.tuples(MODERATE, MODERATE, st.integers(0, 3)), min_size=1, max_size=40))
+def test_sums_by_group_are_means(rows):
+    X, copies = np.array([row[:2] for row in rows]), np.array([row[2] for row in rows], float)
+    groups = (np.arange(len(X)) % 3).astype(np.int32)
+    for weights, whole in ((None, True), (copies, True), (copies / 3, False)):
+        own = np.ones(len(X)) if weights is None else weights
+        columns = Columns.of(X.min(axis=0), X.max(axis=0), own.sum(), whole)
+        sums = add_by_group(columns.lines(X, weights), groups, 4)
+        assert abs(sums).max() < 2**62
+        for group in range(4):
+            mine, at = own[groups == group], X[groups == group]
+            np.testing.assert_allclose(columns.weights(sums)[group], mine.sum(), rtol=1e-12)
+            mean = columns.means(sums)[group]
+            if mine.sum() == 0:
+                assert np.isnan(mean).all()
+            else:
+                expected = np.average(at, axis=0, weights=mine)
+                np.testing.assert_allclose(mean, expected, rtol=1e-12, atol=1e-12 * np.ptp(X))
+
+
+def test_an_offset_costs_no_digits():
+    small = np.random.default_rng(0).integers(0, 1000, size=(1000, 2)) / 1024
+    X = small + 2.0**40
+    columns = Columns.of(X.min(axis=0), X.max(axis=0), len(X), True)
+    sums = add_by_group(columns.lines(X, None), np.zeros(len(X), np.int32), 1)
+    np.testing.assert_allclose(columns.means(sums)[0] - 2.0**40, small.mean(axis=0), rtol=1e-3)
+    np.testing.assert_array_equal(columns.means(sums)[0], small.mean(axis=0) + 2.0**40)
+
+
+def test_a_row_of_weight_two_is_the_row_twice():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    weights = np.arange(50) % 3
+    columns = Columns.of(X.min(axis=0), X.max(axis=0), weights.sum(), True)
+    zeros = np.zeros(200, np.int32)
+    twice = add_by_group(
+        columns.lines(np.repeat(X, weights, axis=0), None), zeros[: weights.sum()], 1
+    )
+    once = add_by_group(columns.lines(X, weights.astype(float)), zeros[: len(X)], 1)
+    np.testing.assert_array_equal(once, twice)
+
+
+# ---- draws ---------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**63), st.integers(0, 9), st.integers(0, 10**12), st.integers(0, 50))
+def test_what_a_row_draws_depends_on_its_number(seed, turn, first, skipped):
+    drawn = uniforms(seed, turn, first, 60)
+    np.testing.assert_array_equal(
+        drawn[skipped:], uniforms(seed, turn, first + skipped, 60 - skipped)
+    )
+    assert ((drawn > 0) & (drawn < 1)).all()
+    assert (drawn != uniforms(seed, turn + 1, first, 60)).all()
+    assert (drawn != uniforms(seed + 1, turn, first, 60)).all()
+
+
+def test_draws_are_even_and_independent():
+    drawn = np.stack([uniforms(3, 0, 0, 200_000), uniforms(3, 1, 0, 200_000)])
+    counts = np.histogram2d(*drawn, bins=20, range=[[0, 1], [0, 1]])[0]
+    assert abs(counts - 500).max() < 5.5 * math.sqrt(500)
+    assert abs(np.corrcoef(drawn[0][:-1], drawn[0][1:])[0, 1]) < 0.01
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sample_stands_for_all_rows(weighted):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 2)) + 3
+    weights = rng.exponential(size=len(X)) ** 3 if weighted else None
+    own = np.ones(len(X)) if weights is None else weights
+    estimates = []
+    for seed in range(20):
+        parts, sketch = in_parts(X, 4, weights)
+        question = DrawRows(Draw.of(seed, 0, 500, sketch.weight, sketch.n_rows))
+        rows, stands_for = parts.ask(question).standing_for_all()
+        assert len(rows) == 500
+        estimates.append([stands_for.sum(), stands_for @ rows[:, 0]])
+    expected = np.array([own.sum(), own @ X[:, 0]])
+    np.testing.assert_allclose(np.mean(estimates, axis=0), expected, rtol=0.03)
+    np.testing.assert_allclose(estimates, np.tile(expected, (20, 1)), rtol=0.2)
+
+
+def test_parts_send_few_rows():
+    X = np.random.default_rng(0).normal(size=(100_000, 2))
+    parts, sketch = in_parts(X, 10)
+    question = DrawRows(Draw.of(0, 0, 500, sketch.weight, sketch.n_rows))
+    sent = [
+        Listed([a], firsts=[f]).ask(question)
+        for a, f in zip(parts.arrays, parts.firsts, strict=True)
+    ]
+    assert 501 <= sum(len(sample.keys) for sample in sent) <= 2000
+
+
+# ---- one pass ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_tally_is_the_cost_and_the_means(weighted):
+    X = blobs()
+    weights = np.random.default_rng(1).random(len(X)) if weighted else None
+    own = np.ones(len(X)) if weights is None else weights
+    parts, sketch = in_parts(X, 7, weights)
+    columns = Columns.of(sketch.low, sketch.high, sketch.weight, sketch.whole)
+    centers = X[:6].copy()
+    tally = parts.ask(TakeTally(Reference(centers, None, False), columns))
+    squared = ((X[:, None] - centers) ** 2).sum(axis=2)
+    nearest = squared.argmin(axis=1)
+    np.testing.assert_allclose(tally.total, squared.min(axis=1) @ own)
+    for center, mean in enumerate(columns.means(tally.sums)):
+        mine = nearest == center
+        np.testing.assert_allclose(mean, np.average(X[mine], axis=0, weights=own[mine]))
+
+
+# ---- k-means -------------------------------------------------------------------------------------
+
+
+def same_centers(X, weights=None, **options):
+    """Centers of 1, 3 and 17 parts, and of the latter without the empty ones."""
+    found = []
+    for n_parts in (1, 3, 17):
+        parts, sketch = in_parts(X, n_parts, weights, seed=n_parts)
+        found.append(kmeans(parts, sketch, **options).centers)
+    kept = [number for number, array in enumerate(parts.arrays) if len(array)]
+    parts, sketch = counted(
+        [parts.arrays[number] for number in kept],
+        None if weights is None else [parts.weights[number] for number in kept],
+    )
+    found.append(kmeans(parts, sketch, **options).centers)
+    for centers in found[1:]:
+        np.testing.assert_array_equal(centers, found[0])
+    return found[0]
+
+
+WEIGHTS = {
+    "none": lambda n: None,
+    "whole": lambda n: np.random.default_rng(0).integers(0, 4, n).astype(float),
+    "real": lambda n: np.random.default_rng(0).exponential(size=n),
+    "of sum 1": lambda n: (weights := np.random.default_rng(0).random(n)) / weights.sum(),
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_parts_leave_no_trace(kind):
+    X = load_digits().data[:, :20]
+    centers = same_centers(X, WEIGHTS[kind](len(X)), n_clusters=6, seed=3, size=300, tol=0.0)
+    assert np.isfinite(centers).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int16])
+def test_parts_of_other_numbers_leave_no_trace(dtype):
+    X = (blobs(k=4) * 100).astype(dtype)
+    centers = same_centers(X, n_clusters=7, seed=1, size=200)
+    assert (
+        inertia(X.astype(float), centers)
+        <= 1.05 * KMeans(7, n_init=10, random_state=0).fit(X).inertia_
+    )
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_small_tables_leave_no_trace_either(data):
+    n, k = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 6))
+    X = np.array(data.draw(st.lists(st.tuples(MODERATE, MODERATE), min_size=n, max_size=n)))
+    weights = np.array(
+        data.draw(st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=n, max_size=n))
+    )
+    size = data.draw(st.integers(k, 12))
+    if not weights.any():
+        weights = None
+    found = []
+    for n_parts in (1, 4):
+        parts, sketch = in_parts(X, n_parts, weights)
+        found.append(kmeans(parts, sketch, k, 0, size=size).centers)
+    np.testing.assert_array_equal(*found)
+    assert found[0].shape == (k, 2)
+    assert np.isfinite(found[0]).all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_well_separated_clusters_are_found(offset):
+    X = blobs(n=20_000, k=8, offset=offset)
+    parts, sketch = in_parts(X, 5)
+    centers = kmeans(parts, sketch, 8, 0, size=500, tol=0.0).centers
+    expected = KMeans(8, n_init=10, tol=0.0, random_state=0).fit(X).cluster_centers_
+    order = ((centers[:, None] - expected) ** 2).sum(axis=2).argmin(axis=0)
+    np.testing.assert_allclose(centers[order], expected, rtol=0, atol=1e-12 * (1 + offset))
+
+
+def test_a_far_cluster_that_no_sample_knows_is_found():
+    X = np.concatenate([blobs(n=30_000, k=3, d=2), np.full((3, 2), 1e5) + np.eye(3, 2)])
+    parts, sketch = in_parts(X, 6)
+    centers = kmeans(parts, sketch, 4, 0, size=100).centers
+    assert (np.abs(centers - [1e5 + 1 / 3] * 2) < 1e-6).all(axis=1).any()
+
+
+def test_it_is_about_as_good_as_ten_starts():
+    X = load_digits().data
+    ratios = []
+    for seed in range(3):
+        parts, sketch = in_parts(X, 5)
+        centers = kmeans(parts, sketch, 10, seed, size=500).centers
+        expected = KMeans(10, n_init=10, random_state=seed).fit(X)
+        ratios.append(inertia(X, centers) / expected.inertia_)
+        assert parts.n_passes <= 15
+    assert np.mean(ratios) < 1.01
+
+
+def test_lloyds_rounds_end_where_no_round_moves():
+    X = load_digits().data[:, ::3]
+    parts, sketch = in_parts(X, 3)
+    centers = kmeans(parts, sketch, 10, 0, size=300, tol=0.0).centers
+    nearest = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+    means = np.stack([X[nearest == center].mean(axis=0) for center in range(10)])
+    np.testing.assert_allclose(centers, means, rtol=1e-9, atol=1e-9)
+
+
+def test_weights_count_as_copies():
+    X = blobs(n=4000, k=3)
+    weights = np.where(X[:, 0] > np.median(X[:, 0]), 5.0, 1.0)
+    parts, sketch = in_parts(X, 3, weights)
+    centers = kmeans(parts, sketch, 5, 0, size=1000).centers
+    expected = KMeans(5, n_init=10, random_state=0).fit(X, sample_weight=weights).inertia_
+    cost = ((X[:, None] - centers) ** 2).sum(axis=2).min(axis=1) @ weights
+    assert cost <= 1.02 * expected
+
+
+def test_rows_without_weight_do_not_count():
+    X = np.concatenate([blobs(n=2000, k=3), blobs(n=500, k=1) + 1000])
+    weights = (np.arange(len(X)) < 2000).astype(float)
+    parts, sketch = in_parts(X, 4, weights)
+    centers = kmeans(parts, sketch, 3, 0, size=100).centers
+    assert (centers < 100).all()
+
+
+def test_a_center_without_rows_finds_some():
+    X = blobs(n=5000, k=3)
+    init = np.concatenate([X[:2], np.full((1, 4), 1e4)])  # nearest to none
+    parts, sketch = in_parts(X, 3)
+    centers = kmeans(parts, sketch, 3, 0, init=init, size=200).centers
+    assert inertia(X, centers) < 1.001 * KMeans(3, n_init=10, random_state=0).fit(X).inertia_
+
+
+def test_fewer_distinct_rows_than_centers():
+    X = np.repeat(np.eye(3), 100, axis=0)
+    centers = same_centers(X, n_clusters=5, seed=0, size=50)
+    assert {tuple(row) for row in np.eye(3)} <= {tuple(center) for center in centers}
+
+
+def test_one_round_is_one_pass():
+    parts, sketch = in_parts(blobs(), 3)
+    told = []
+    kmeans(parts, sketch, 7, 0, size=200, max_iter=1, told=told.append)
+    assert told.count("drawing rows") == 1
+    assert "k-means" not in told
+    assert parts.n_passes == len(told)
+
+
+def test_initial_centers_of_another_shape_are_refused():
+    parts, sketch = in_parts(blobs(), 3)
+    with pytest.raises(ValueError, match=r"shape \(2, 4\); they must be 3 rows of 4"):
+        kmeans(parts, sketch, 3, 0, init=np.zeros((2, 4)))
+
+
+def test_huge_numbers_are_refused():
+    parts, sketch = in_parts(blobs() * 1e160, 3)
+    with pytest.raises(ValueError, match="overflow"):
+        kmeans(parts, sketch, 3, 0)
+
+
+def test_samples_have_a_size_that_does_not_depend_on_the_rows():
+    assert sample_size(25, 10) == 8192
+    assert sample_size(25, 100) == 20_000
+    assert sample_size(10_000, 10) == 419
+    assert sample_size(10_000, 100) == 2000

@@ -416,16 +416,21 @@ kauri_step(Kauri& kauri) {
 }
 
 Looks looks_of(const In<std::int32_t, 1>& group, const In<std::int32_t, 1>& feature,
-               const In<std::int64_t, 1>& first, const In<double, 1>& edges) {
-  return {static_cast<std::int64_t>(group.shape(0)), group.data(), feature.data(), first.data(),
-          edges.data()};
+               const In<std::int64_t, 1>& first, const In<double, 1>& edges,
+               const In<std::uint8_t, 1>& wanted) {
+  return {static_cast<std::int64_t>(group.shape(0)),
+          group.data(),
+          feature.data(),
+          first.data(),
+          edges.data(),
+          wanted.data()};
 }
 
 std::tuple<Out<std::int64_t>, Out<double>, Out<double>> survey_rows(
     const Points& points, In<std::int32_t, 1> groups, In<std::int64_t, 2> lines,
     In<std::int32_t, 1> group, In<std::int32_t, 1> feature, In<std::int64_t, 1> first,
-    In<double, 1> edges) {
-  const Looks looks = looks_of(group, feature, first, edges);
+    In<double, 1> edges, In<std::uint8_t, 1> wanted) {
+  const Looks looks = looks_of(group, feature, first, edges, wanted);
   const auto n = static_cast<std::size_t>(looks.n_stretches()), K = lines.shape(1);
   auto sums = new_array<std::int64_t>({n, K}, true);
   auto low = new_array<double>({n}), high = new_array<double>({n});
@@ -449,11 +454,12 @@ Out<T> array_of(const std::vector<T>& values) {
 // Stretches, rows and values.
 std::tuple<Out<std::int64_t>, Out<Row>, Out<double>> collect_rows(
     const Points& points, In<std::int32_t, 1> groups, In<std::int32_t, 1> group,
-    In<std::int32_t, 1> feature, In<std::int64_t, 1> first, In<double, 1> edges) {
+    In<std::int32_t, 1> feature, In<std::int64_t, 1> first, In<double, 1> edges,
+    In<std::uint8_t, 1> wanted) {
   Found found;
   {
     nb::gil_scoped_release release;
-    found = collect(points, groups.data(), looks_of(group, feature, first, edges));
+    found = collect(points, groups.data(), looks_of(group, feature, first, edges, wanted));
   }
   return {array_of(found.stretch), array_of(found.row), array_of(found.value)};
 }
@@ -548,9 +554,9 @@ void bind_columns(nb::module_& m) {
 
 void bind_survey(nb::module_& m) {
   m.def("survey", &survey_rows, "points"_a, "groups"_a, "lines"_a, "look_group"_a, "look_feature"_a,
-        "look_first"_a, "edges"_a);
+        "look_first"_a, "edges"_a, "wanted"_a);
   m.def("collect", &collect_rows, "points"_a, "groups"_a, "look_group"_a, "look_feature"_a,
-        "look_first"_a, "edges"_a);
+        "look_first"_a, "edges"_a, "wanted"_a);
 }
 
 void bind_kauri(nb::module_& m) {

@@ -79,14 +79,16 @@ void walk(const Points& points, const std::int32_t* groups, const Looks& looks, 
 
 // W is the width of a line where it is known at compile time, or 0.
 template <int W>
-TM_CLONES void add(const GroupedRows& all, const Edges& edges, const Row* TM_RESTRICT rows,
-                   const double* TM_RESTRICT values, const std::int64_t* TM_RESTRICT places,
-                   std::int64_t n, std::int64_t* TM_RESTRICT sums, double* TM_RESTRICT low,
+TM_CLONES void add(const GroupedRows& all, const Edges& edges, const std::uint8_t* wanted,
+                   const Row* TM_RESTRICT rows, const double* TM_RESTRICT values,
+                   const std::int64_t* TM_RESTRICT places, std::int64_t n,
+                   std::int64_t* TM_RESTRICT sums, double* TM_RESTRICT low,
                    double* TM_RESTRICT high) {
   const std::int64_t K = W ? W : all.K;
   for (std::int64_t i = 0; i < n; ++i) {
     if (!edges.inside(places[i])) continue;
     const std::int64_t at = places[i] - 1;
+    if (!wanted[at]) continue;
     const std::int64_t* TM_RESTRICT line = all.lines + rows[i] * K;
     std::int64_t* TM_RESTRICT sum = sums + at * K;
 #pragma omp simd
@@ -103,8 +105,8 @@ void survey_width(const Points& points, const GroupedRows& all, const Looks& loo
        [&](std::int64_t look, const Edges& edges, const Row* rows, const double* values,
            const std::int64_t* places, std::int64_t n) {
          const std::int64_t first = looks.stretch(look);
-         add<W>(all, edges, rows, values, places, n, out.sums + first * all.K, out.low + first,
-                out.high + first);
+         add<W>(all, edges, looks.wanted + first, rows, values, places, n, out.sums + first * all.K,
+                out.low + first, out.high + first);
        });
 }
 
@@ -132,8 +134,9 @@ Found collect(const Points& points, const std::int32_t* groups, const Looks& loo
        [&](std::int64_t look, const Edges& edges, const Row* rows, const double* values,
            const std::int64_t* places, std::int64_t n) {
          for (std::int64_t i = 0; i < n; ++i) {
-           if (!edges.inside(places[i])) continue;
-           found.stretch.push_back(looks.stretch(look) + places[i] - 1);
+           const std::int64_t stretch = looks.stretch(look) + places[i] - 1;
+           if (!edges.inside(places[i]) || !looks.wanted[stretch]) continue;
+           found.stretch.push_back(stretch);
            found.row.push_back(rows[i]);
            found.value.push_back(values[i]);
          }

@@ -10,13 +10,15 @@
 namespace treemeans {
 
 // A look at a feature of the rows of one group, in stretches of values: those between its edges,
-// each without its lower end and with its upper one. Looks are sorted by group.
+// each without its lower end and with its upper one. Some are not wanted, and passed over. Looks
+// are sorted by group.
 struct Looks {
   std::int64_t n;
   const std::int32_t* group;
   const std::int32_t* feature;
-  const std::int64_t* first;  // n + 1: where the edges of each begin
-  const double* edges;        // ascending in each look; at least two
+  const std::int64_t* first;   // n + 1: where the edges of each begin
+  const double* edges;         // ascending in each look; at least two
+  const std::uint8_t* wanted;  // of each stretch
 
   // Number of the first stretch of a look.
   std::int64_t stretch(std::int64_t look) const { return first[look] - look; }

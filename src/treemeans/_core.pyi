@@ -99,6 +99,7 @@ def survey(
     look_feature: NDArray[np.int32],
     look_first: NDArray[np.int64],
     edges: NDArray[np.float64],
+    wanted: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]: ...
 def collect(
     points: Points,
@@ -107,6 +108,7 @@ def collect(
     look_feature: NDArray[np.int32],
     look_first: NDArray[np.int64],
     edges: NDArray[np.float64],
+    wanted: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
 
 class MistakeCounts:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +23,8 @@ BYTES = 2**25
 """Of the sums that a pass may bring back, about."""
 COARSE, FEWEST = 256, 16
 """Stretches of a feature in a first look, and if there is little room."""
-FINE = 64
-"""Stretches that one is divided into."""
+FINE, FINEST = 64, 4096
+"""Stretches that one is divided into, and if there is much room."""
 LISTED = 4096
 """Rows that are listed rather than divided once more."""
 
@@ -30,7 +32,7 @@ Ask = Callable[[Looks, Looks], Seen]
 MakeScore = Callable[[NDArray[np.int64]], Score]
 
 
-@dataclass
+@dataclass(eq=False)
 class Target:
     """A node that is to be cut.
 
@@ -135,8 +137,9 @@ def _find_together(targets: list[Target], features: list[int], width: int, ask: 
         for target in targets
         for feature in features
     ]
-    seen = ask(Looks.of(looks), Looks.of([]))
-    pieces = iter(_divided(Looks.of(looks), seen))
+    together = Looks.of(looks)
+    cut_out = _stretches(ask(together, Looks.of([])))
+    pieces = iter(cut_out(*together.stretches(look)) for look in range(len(looks)))
     for target in targets:
         target.begin({feature: next(pieces) for feature in features})
     while suspects := [suspect for target in targets for suspect in target.suspects()]:
@@ -145,47 +148,88 @@ def _find_together(targets: list[Target], features: list[int], width: int, ask: 
 
 def _look_closer(suspects: list[Suspect], width: int, ask: Ask) -> None:
     """Divide the likeliest suspects, as many as there is room for."""
-    divided, listed = list[Suspect](), list[Suspect]()
-    room = BYTES
-    for suspect in sorted(suspects, key=lambda suspect: suspect.bound):
-        few = suspect.rows <= LISTED
-        room -= _bytes_of(width) * (suspect.rows if few else FINE)
-        if room < 0 and (divided or listed):
-            break
-        (listed if few else divided).append(suspect)
-    divided.sort(key=lambda suspect: suspect.target.group)
-    listed.sort(key=lambda suspect: suspect.target.group)
-    looks = Looks.of(_look(suspect, finer(*suspect.ends, FINE)) for suspect in divided)
-    lists = Looks.of(_look(suspect, whole(*suspect.ends)) for suspect in listed)
-    seen = ask(looks, lists)
-    finds: dict[tuple[int, int], dict[int, Strips]] = {}
-    owners: dict[tuple[int, int], Target] = {}
-    for some, strips in ((divided, _divided(looks, seen)), (listed, _listed(lists, seen))):
-        for suspect, found in zip(some, strips, strict=True):
-            key = id(suspect.target), suspect.feature
-            owners[key] = suspect.target
-            finds.setdefault(key, {})[suspect.position] = found
-    for key, found_there in finds.items():
-        owners[key].look_closer(key[1], found_there)
+    suspects = _likeliest(suspects, width)
+    listed = [suspect for suspect in suspects if suspect.rows <= LISTED]
+    divided = [suspect for suspect in suspects if suspect.rows > LISTED]
+    room = BYTES // (_bytes_of(width) * max(len(divided), 1))
+    n_stretches = min(max(FINE, room), FINEST)
+    finely = _Close.at(divided, lambda low, high: finer(low, high, n_stretches))
+    singly = _Close.at(listed, whole)
+    seen = ask(finely.looks, singly.looks)
+    found = finely.strips(_stretches(seen)) + singly.strips(_values(seen))
+    for (target, feature), strips in _by_feature(found).items():
+        target.look_closer(feature, strips)
 
 
-def _look(suspect: Suspect, edges: NDArray[np.float64]) -> Look:
-    return Look(suspect.target.group, suspect.feature, edges)
+def _likeliest(suspects: list[Suspect], width: int) -> list[Suspect]:
+    """Those of the lowest bounds that there is room for; in the order of groups and features."""
+    suspects = sorted(suspects, key=lambda suspect: suspect.bound)
+    sizes = [suspect.rows if suspect.rows <= LISTED else FINE for suspect in suspects]
+    fitting = int(np.searchsorted(np.cumsum(sizes), BYTES // _bytes_of(width), side="right"))
+    return sorted(
+        suspects[: max(fitting, 1)], key=lambda s: (s.target.group, s.feature, s.position)
+    )
 
 
-def _divided(looks: Looks, seen: Seen) -> list[Strips]:
-    """The strips of each look that was added up."""
-    s = seen.stretches
-    places = (looks.stretches(look) for look in range(len(looks.group)))
-    return [Strips.of(s.low[place], s.high[place], s.sums[place]) for place in places]
+@dataclass(frozen=True)
+class _Close:
+    """Looks into suspects: one for all of a node and feature, what lies between them left out.
+
+    ``first``, ``last``: of each suspect's stretches among those of all looks.
+    """
+
+    suspects: list[Suspect]
+    looks: Looks
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+
+    @classmethod
+    def at(
+        cls, suspects: list[Suspect], divide: Callable[[float, float], NDArray[np.float64]]
+    ) -> Self:
+        looks, first, last = list[Look](), list[int](), list[int]()
+        n = 0
+        for (group, feature), some in groupby(suspects, lambda s: (s.target.group, s.feature)):
+            edges = [divide(*suspect.ends) for suspect in some]
+            wanted = np.concatenate([np.append(np.ones(len(e) - 1), 0) for e in edges])[:-1]
+            looks.append(Look(group, feature, np.concatenate(edges), wanted.astype(np.uint8)))
+            for some_edges in edges:
+                first.append(n)
+                last.append(n + len(some_edges) - 1)
+                n += len(some_edges)
+            n -= 1
+        return cls(suspects, Looks.of(looks), np.array(first), np.array(last))
+
+    def strips(self, cut_out: Callable[[int, int], Strips]) -> list[tuple[Suspect, Strips]]:
+        """What was found in each suspect; ``cut_out`` takes it from the answer."""
+        places = zip(self.first.tolist(), self.last.tolist(), strict=True)
+        return [
+            (suspect, cut_out(*place)) for suspect, place in zip(self.suspects, places, strict=True)
+        ]
 
 
-def _listed(lists: Looks, seen: Seen) -> list[Strips]:
-    """The values of each look that was listed: a look has one stretch."""
+def _by_feature(
+    found: list[tuple[Suspect, Strips]],
+) -> dict[tuple[Target, int], dict[int, Strips]]:
+    """By target and feature, then by the position of the strip that they replace."""
+    sorted_out: dict[tuple[Target, int], dict[int, Strips]] = {}
+    for suspect, strips in found:
+        sorted_out.setdefault((suspect.target, suspect.feature), {})[suspect.position] = strips
+    return sorted_out
+
+
+def _stretches(seen: Seen) -> Callable[[int, int], Strips]:
+    """Takes some stretches from what was added up."""
+    all_ = seen.stretches
+    return lambda a, b: Strips.of(all_.low[a:b], all_.high[a:b], all_.sums[a:b])
+
+
+def _values(seen: Seen) -> Callable[[int, int], Strips]:
+    """Takes the values in some stretches from what was listed."""
     values = seen.values
-    begin = np.searchsorted(values.stretch, np.arange(len(lists.group)))
-    end = np.searchsorted(values.stretch, np.arange(len(lists.group)), side="right")
-    return [
-        Strips(values.value[a:b], values.value[a:b], values.sums[a:b])
-        for a, b in zip(begin, end, strict=True)
-    ]
+
+    def cut_out(first: int, last: int) -> Strips:
+        a, b = np.searchsorted(values.stretch, (first, last))
+        return Strips(values.value[a:b], values.value[a:b], values.sums[a:b])
+
+    return cut_out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,13 @@ WIDTHS = (4, 8, 12, 16)
 class Look(NamedTuple):
     """At a feature of a group's rows: the edges of its stretches, ascending.
 
-    A stretch lacks its lower end and has its upper one.
+    A stretch lacks its lower end and has its upper one. ``wanted`` says which are; None: all.
     """
 
     group: int
     feature: int
     edges: NDArray[np.float64]
+    wanted: NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Looks:
     feature: NDArray[np.int32]
     first: NDArray[np.int64]
     edges: NDArray[np.float64]
+    wanted: NDArray[np.uint8]
 
     @classmethod
     def of(cls, looks: Iterable[Look]) -> Self:
@@ -50,18 +52,23 @@ class Looks:
             np.array([look.feature for look in looks], dtype=np.int32),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             np.concatenate([np.empty(0), *(look.edges for look in looks)]),
+            np.concatenate([np.empty(0, dtype=np.uint8), *(_wanted(look) for look in looks)]),
         )
 
-    def stretches(self, look: int) -> slice:
-        """Places of a look's stretches among those of all."""
-        return slice(int(self.first[look]) - look, int(self.first[look + 1]) - look - 1)
+    def stretches(self, look: int) -> tuple[int, int]:
+        """The first of a look's stretches among those of all, and the one after the last."""
+        return int(self.first[look]) - look, int(self.first[look + 1]) - look - 1
 
     @property
-    def arrays(
-        self,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
+    def arrays(self) -> tuple[Any, ...]:
         """What the kernels take."""
-        return self.group, self.feature, self.first, self.edges
+        return self.group, self.feature, self.first, self.edges, self.wanted
+
+
+def _wanted(look: Look) -> NDArray[np.uint8]:
+    if look.wanted is None:
+        return np.ones(len(look.edges) - 1, dtype=np.uint8)
+    return look.wanted
 
 
 @dataclass(frozen=True)

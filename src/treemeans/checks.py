@@ -15,6 +15,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from treemeans.blame import depth_in_package
 from treemeans.grow.base import BASE_TREES
 from treemeans.grow.given import from_sklearn
 from treemeans.tree import ThresholdTree
@@ -219,5 +220,5 @@ def warn_if_empty(nearest: NDArray[np.int32], n_clusters: int) -> None:
             f"Only {occupied} of the {n_clusters} reference centers are nearest to any row; "
             "the other clusters are empty.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=depth_in_package(),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from treemeans.parts.sketch import Sketch, TakeSketch
 from treemeans.parts.stock import take_stock
 from treemeans.progress import Progress
 from treemeans.record import FitRecord, record_grown
+from treemeans.reference import is_fitted
 from treemeans.tree import ThresholdTree
 
 BASES = ("imm", "none")
@@ -62,12 +64,14 @@ def survey_field(parts: Parts, plan: FarPlan) -> Field:
     size = min(max(_SAMPLED // parts.n_features, _FEWEST), _MOST)
     sketch = parts.ask(TakeSketch(size))
     parts.firsts = sketch.firsts(parts.n_parts)
+    parts.expect(_passes_for_reference(plan) + _passes_for_tree(plan))
     reference = fit_reference_on(parts, sketch, plan.reference, plan.n_clusters, plan.random_state)
     bill = parts.ask(AddUp.of(reference, sketch))
     if reference.given:
         occupied = np.repeat(np.arange(reference.n_clusters), bill.nearest > 0)
         warn_if_empty(occupied.astype(np.int32), reference.n_clusters)
     columns = centers_in_columns(parts, reference, sketch)
+    parts.expect(_passes_for_tree(plan, reference.n_clusters))
     every = np.ones(parts.n_features, dtype=bool)
     return Field(
         parts,
@@ -78,6 +82,24 @@ def survey_field(parts: Parts, plan: FarPlan) -> Field:
         plan.rules,
         every if plan.allowed is None else plan.allowed,
     )
+
+
+def _passes_for_reference(plan: FarPlan) -> int:
+    """About; centers that are there need one, to be priced."""
+    return 1 if _is_ready(plan.reference) else 12
+
+
+def _is_ready(reference: Any) -> bool:
+    return reference is not None and (not hasattr(reference, "fit") or is_fitted(reference))
+
+
+def _passes_for_tree(plan: FarPlan, n_clusters: int | None = None) -> int:
+    """About: two or three for each level of the base tree and of the leaves that are added."""
+    k = plan.n_clusters or n_clusters or 8
+    levels = 2 + math.log2(max(plan.max_leaf_nodes or 2 * k, k) / k)
+    if plan.base_tree == "imm":
+        levels += 1.5 * math.log2(k) if k > 1 else 0
+    return 2 + round(2.5 * levels)
 
 
 def grow_far(field: Field, plan: FarPlan) -> tuple[FarSapling, NDArray[np.int32]]:

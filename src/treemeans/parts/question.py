@@ -57,6 +57,9 @@ class Parts(ABC):
     def ask(self, question: Question[Answer]) -> Answer:
         """Put a question to all blocks, and merge their answers in the order of the parts."""
 
+    def expect(self, n_passes: int) -> None:
+        """Hear that about so many questions are still to come."""
+
 
 def in_order(question: Question[Answer], answers: Iterable[Answer]) -> Answer:
     """Merge answers that come in the order of the parts."""

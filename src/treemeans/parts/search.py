@@ -62,6 +62,8 @@ class Target:
     def look_closer(self, feature: int, finer: dict[int, Strips]) -> None:
         """Some strips of a feature have been divided."""
         assert self.score is not None
+        for position, found in finer.items():
+            _check_same(self.strips[feature].sums[position], found)
         self.strips[feature] = self.strips[feature].replaced(finer)
         self.scans[feature] = self.score.scan(feature, self.strips[feature])
 
@@ -90,6 +92,15 @@ class Target:
                 for position in np.flatnonzero(hopeful).tolist()
             ]
         return found
+
+
+def _check_same(sums: NDArray[np.int64], found: Strips) -> None:
+    """A closer look shows the same rows."""
+    if not np.array_equal(found.sums.sum(axis=0), sums):
+        raise ValueError(
+            "The rows are not the same in every pass over them; keep them still, for example with "
+            "X.persist(), or write them to a file first."
+        )
 
 
 @dataclass(frozen=True)

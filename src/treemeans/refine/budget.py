@@ -1,9 +1,9 @@
 """How long a search goes on."""
 
-import sys
 import time
 import warnings
 
+from treemeans.blame import depth_in_package
 from treemeans.progress import Progress
 
 DEFAULT_STEPS = 2_900_000_000
@@ -81,13 +81,5 @@ class Budget:
         warnings.warn(
             "The search was interrupted; the best tree so far is kept.",
             UserWarning,
-            stacklevel=_depth_in_package(),
+            stacklevel=depth_in_package(),
         )
-
-
-def _depth_in_package() -> int:
-    """The stack level, seen from the caller, of the first frame that is not the package's."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "treemeans":
-        level, frame = level + 1, frame.f_back
-    return level

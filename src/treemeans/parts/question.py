@@ -45,6 +45,7 @@ class Parts(ABC):
     names : of the columns, if they are all strings; otherwise None
     dates : names of the columns that hold dates, which become days since 1970 on the way in
     firsts : number of each part's first row, once they have been counted; otherwise None
+    to_come : about how many questions are still to come; 0 where nobody said
     """
 
     n_parts: int
@@ -52,6 +53,7 @@ class Parts(ABC):
     names: NDArray[np.object_] | None
     dates: list[str]
     firsts: NDArray[np.int64] | None
+    to_come: int = 0
 
     @abstractmethod
     def ask(self, question: Question[Answer]) -> Answer:
@@ -59,6 +61,7 @@ class Parts(ABC):
 
     def expect(self, n_passes: int) -> None:
         """Hear that about so many questions are still to come."""
+        self.to_come = n_passes
 
 
 def in_order(question: Question[Answer], answers: Iterable[Answer]) -> Answer:

@@ -14,6 +14,7 @@ from treemeans.columns.dates import date_columns
 from treemeans.extras import need
 from treemeans.parts.block import Layout
 from treemeans.parts.errand import Errand, Reply, Stop, size_of
+from treemeans.parts.fusing import fused
 from treemeans.parts.question import Answer, Parts, Question
 from treemeans.parts.running import Scheduler
 
@@ -101,11 +102,11 @@ class DaskParts(Parts):
         token = uuid.uuid4().hex
         sent = dask.delayed(errand, name=f"treemeans-errand-{token}", traverse=False)
         replies = self._ask_frame(sent) if self.is_frame else self._ask_array(sent)
+        asks = [reply.key for reply in replies]
+        tasks = fused(dict(replies[0].__dask_graph__()), asks)
         name = f"treemeans-merge-{token}"
-        merges = merge_tree(name, sent.key, [reply.key for reply in replies])
-        graph = graphs.HighLevelGraph.from_collections(
-            name, merges, dependencies=[replies[0], sent]
-        )
+        tasks |= merge_tree(name, key_of(sent, tasks), asks)
+        graph = graphs.HighLevelGraph.from_collections(name, tasks, dependencies=())
         return delayed.Delayed(name, graph)
 
     def _ask_array(self, sent: Any) -> Any:
@@ -197,7 +198,16 @@ def merge_replies(errand: Errand, replies: list[Reply]) -> Reply:
     return errand.merge(replies)
 
 
-def merge_tree(name: str, errand: str, replies: list[Any]) -> dict[Any, Any]:
+def key_of(sent: Any, tasks: dict[Any, Any]) -> Any:
+    """Where the errand is among the tasks; a data frame keeps it under a key of its own."""
+    for key in (sent.key, (sent.key, 0)):
+        if key in tasks:
+            return key
+    tasks.update(sent.__dask_graph__())
+    return sent.key
+
+
+def merge_tree(name: str, errand: Any, replies: list[Any]) -> dict[Any, Any]:
     """Tasks that merge a few replies at a time, in order; the last has the name."""
     tasks: dict[Any, Any] = {}
     level = 0

@@ -35,7 +35,7 @@ class Reply:
 
 
 class Stop:
-    """Ends a pass that nobody waits for any more: the next part that is asked fails.
+    """Ends a pass that nobody waits for any more: the part that is being asked fails.
 
     Threads share it. A copy in another process only knows the deadline.
     """
@@ -89,6 +89,7 @@ class Errand:
             answer = self.question.ask(block)
         except ValueError as error:
             return Reply(None, refused=str(error))
+        self.stop.check()
         return Reply(answer, sent=size_of(answer))
 
     def merge(self, replies: Sequence[Reply]) -> Reply:

@@ -1,0 +1,49 @@
+"""Reading and asking as one task, so that no worker holds rows that wait to be asked."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+
+def fused(graph: dict[Any, Any], asks: Iterable[Any]) -> dict[Any, Any]:
+    """The graph, with what only one of ``asks`` needs made part of that task.
+
+    Dask does so itself where a task has one dependency. Asking has two, the rows and what is asked
+    of them, and without this a worker reads the next part before it has asked the last. Which part
+    of dask knows tasks is not public; where it is not found, the graph stays as it is.
+    """
+    try:
+        spec = importlib.import_module("dask._task_spec")
+        graph = spec.convert_legacy_graph(graph)
+        fuse, kind = spec.Task.fuse, spec.Task
+    except (ImportError, AttributeError):
+        return graph
+    needed = Counter(key for task in graph.values() for key in task.dependencies)
+
+    def own(task: Any) -> list[Any]:
+        """Tasks that nothing else depends on."""
+        found = [graph[key] for key in task.dependencies if needed[key] == 1 and key in graph]
+        return [t for t in found if type(t) is kind and not getattr(t, "block_fusion", False)]
+
+    graph = dict(graph)
+    for key in asks:
+        task = graph[key]
+        if type(task) is kind:
+            before = [t for first in own(task) for t in _chain(first, own)]
+            if before:
+                graph[key] = fuse(*before, task, key=key)
+                for done in before:
+                    del graph[done.key]
+    return graph
+
+
+def _chain(task: Any, own: Any) -> Iterator[Any]:
+    """A task and those before it, one by one; not a tree, which workers had better share."""
+    yield task
+    before = own(task)
+    while len(before) == 1:
+        yield before[0]
+        before = own(before[0])

@@ -1,0 +1,79 @@
+"""Rows that can only be read from the first to the last: a query, a filtered dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from treemeans.parts.arrow import Taker, blocks_of
+from treemeans.parts.block import Block
+from treemeans.parts.reading import ReadParts
+
+Batches = Generator[pa.RecordBatch, None, None]
+
+
+class StreamParts(ReadParts):
+    """Rows that flow past once for every question.
+
+    Their order may differ from pass to pass, for sums do not depend on it; the rows may not, and
+    that is checked.
+
+    Parameters
+    ----------
+    batches : gives all rows anew; called, read and closed in the thread that asks
+    taker : makes numbers of them
+    n_rows : how many there are
+    what : to call them, in a sentence
+    """
+
+    def __init__(
+        self, batches: Callable[[], Batches], taker: Taker, n_rows: int, what: str
+    ) -> None:
+        super().__init__(taker, -(-n_rows // taker.part_rows()), n_rows)
+        self._batches = batches
+        self._what = what
+        self._seen: tuple[int, int] | None = None  # rows, and a sum of all bits, of the first pass
+
+    def pieces(self) -> Generator[Iterable[Block], None, None]:
+        """Each block by itself."""
+        rows = bits = 0
+        with closing(self._blocks()) as blocks:
+            for block in blocks:
+                rows += block.n_rows
+                bits = (bits + _bits(block.X)) % 2**64
+                yield [block]
+                del block
+        if rows != self.n_rows:
+            raise self._changed(f"{self.n_rows:,} rows at first, and {rows:,} now")
+        if self._seen is None:
+            self._seen = (rows, bits)
+        elif self._seen != (rows, bits):
+            raise self._changed("other rows than at first")
+
+    def _blocks(self) -> Generator[Block, None, None]:
+        with closing(self._batches()) as batches:
+            for block in blocks_of(batches, self.taker, 0, 0, self._safe_firsts()):
+                if block.number >= self.n_parts:
+                    raise self._changed(f"{self.n_rows:,} rows at first, and more now")
+                yield block
+
+    def _safe_firsts(self) -> NDArray[np.int64] | None:
+        """With a number for one part too many, which is refused."""
+        return None if self.firsts is None else np.append(self.firsts, -1)
+
+    def _changed(self, how: str) -> ValueError:
+        return ValueError(
+            f"{self._what} gave {how}; it is read several times and must give the same rows each "
+            "time, so write them to a Parquet file first."
+        )
+
+
+def _bits(X: NDArray[Any]) -> int:
+    """A number that does not depend on the order of the rows, and hardly ever is that of others."""
+    whole = X.view(f"u{X.dtype.itemsize}")
+    return int(whole.sum(dtype=np.uint64))

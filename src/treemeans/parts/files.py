@@ -129,12 +129,18 @@ def _schema_of(fragment: Any, whole: pa.Schema) -> tuple[str, pa.Schema]:
 
 
 def _scanned(dataset: Any, columns: Sequence[str]) -> Batches:
+    options = {}
+    if isinstance(getattr(dataset, "format", None), pads.ParquetFileFormat):
+        options["fragment_scan_options"] = pads.ParquetFragmentScanOptions(
+            use_buffered_stream=True, buffer_size=1 << 16, pre_buffer=False
+        )
     batches = dataset.to_batches(
         columns=list(columns),
         batch_size=BATCH_ROWS,
-        batch_readahead=1,
+        batch_readahead=0,
         fragment_readahead=1,
         use_threads=False,
+        **options,
     )
     try:
         yield from batches

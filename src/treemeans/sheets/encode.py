@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -72,33 +72,38 @@ def encode(
            [42.,  0.,  1.],
            [37.,  1.,  0.]])
     """
-    if missing not in MISSING:
-        raise InputError(f"--missing must be one of {', '.join(MISSING)}; got {quoted(missing)}.")
-    names = _names(table, columns, id)
+    check_missing(missing)
+    names = names_to_use(table, columns, id)
     wish = Wish(columns is not None, missing == "median", decimal_mark(table))
     looks = [looked_at(name, table.column(name), wish) for name in names]
     rows = np.arange(table.num_rows)
     absent = _absent(looks, table.num_rows)
     if absent.any() and missing == "refuse":
-        raise _refused(looks, absent)
+        raise refused(_lacking(looks), int(absent.sum()), len(absent))
     if absent.any() and missing == "drop":
         rows = np.flatnonzero(~absent)
         if not len(rows):
-            raise _refused(looks, absent)
+            raise refused(_lacking(looks), len(absent), len(absent))
         table = table.take(rows)
         looks = [  # some values may be gone, and what is left be the same in all rows
             looked_at(look.name, table.column(look.name), wish) if look.used else look
             for look in looks
         ]
-    described = _described(looks, table.schema.names)
+    described = described_by(looks, table.schema.names)
     notes = [look.note for look in looks if look.note]
-    if not described:
-        raise InputError(f"No column is left to cluster by: {some(n.rstrip('.') for n in notes)}.")
     X = encode_with(table.select([look.name for look in looks if look.used]), described)
     return Encoded(X, described, rows, len(absent) - len(rows), notes)
 
 
-def _names(table: pa.Table, columns: Sequence[str] | None, identifier: str | None) -> list[str]:
+def check_missing(missing: str) -> None:
+    """Refuse what nobody knows how to do."""
+    if missing not in MISSING:
+        raise InputError(f"--missing must be one of {', '.join(MISSING)}; got {quoted(missing)}.")
+
+
+def names_to_use(
+    table: pa.Table | pa.RecordBatch, columns: Sequence[str] | None, identifier: str | None
+) -> list[str]:
     """The columns to look at."""
     names: list[str] = table.schema.names
     check_different(names, "The table")
@@ -125,23 +130,28 @@ def _absent(looks: Sequence[Look], n_rows: int) -> NDArray[np.bool_]:
     return absent
 
 
-def _refused(looks: Sequence[Look], absent: NDArray[np.bool_]) -> InputError:
-    counts = {
-        look.name: np.count_nonzero(look.missing)
+def _lacking(looks: Sequence[Look]) -> dict[str, int]:
+    """How many values the columns lack that are used."""
+    return {
+        look.name: int(look.missing.sum())
         for look in looks
         if look.used and look.missing is not None
     }
-    columns = some(f"{quoted(name)}: {count}" for name, count in counts.items())
-    if absent.all():
+
+
+def refused(lacking: Mapping[str, int], n_absent: int, n_rows: int) -> InputError:
+    """For rows without values in some columns."""
+    columns = some(f"{quoted(name)}: {count}" for name, count in lacking.items())
+    if n_absent == n_rows:
         advice = "use --missing median, or --columns to use other columns."
     else:
         advice = "use --missing drop or --missing median, or fill them in."
-    rows = f"{np.count_nonzero(absent)} of {len(absent)} rows"
+    rows = f"{n_absent} of {n_rows} rows"
     return InputError(f"{rows} have missing values ({columns}); {advice}")
 
 
-def _described(looks: Sequence[Look], taken: Sequence[str]) -> Columns:
-    """The columns of X, each with a name of its own."""
+def described_by(looks: Sequence[Look], taken: Sequence[str]) -> Columns:
+    """The columns of X, each with a name of its own; there must be some."""
     names = set(taken)
     described = []
     for look in looks:
@@ -151,6 +161,9 @@ def _described(looks: Sequence[Look], taken: Sequence[str]) -> Columns:
                 name = _free(name, names)
             described.append(replace(column, name=name))
             names.add(name)
+    if not described:
+        notes = some(look.note.rstrip(".") for look in looks if look.note)
+        raise InputError(f"No column is left to cluster by: {notes}.")
     return tuple(described)
 
 

@@ -111,19 +111,31 @@ def _column_values(values: Any, column: Column, decimal: str, first_row: int) ->
             f"Column {quoted(column.name)} must hold {what} but is of the type {values.type}; "
             "convert it."
         )
-    refuse_infinite(found, column.name, first_row)
+    infinite = np.flatnonzero(np.isinf(found))
+    if len(infinite):
+        refuse_infinite(len(infinite), column.name, first_row + int(infinite[0]))
     return found
 
 
-def refuse_infinite(values: Floats, name: str, first_row: int = 1) -> None:
+def refuse_infinite(count: int, name: str, row: int) -> None:
     """Infinity has no distance to anything."""
-    infinite = np.flatnonzero(np.isinf(values))
-    if len(infinite):
+    if count:
         raise InputError(
-            f"Column {quoted(name)} has {len(infinite)} infinite "
-            f"value{'' if len(infinite) == 1 else 's'}, the first in data row "
-            f"{first_row + infinite[0]}; replace them by numbers or leave them empty."
+            f"Column {quoted(name)} has {count} infinite value{'' if count == 1 else 's'}, the "
+            f"first in data row {row}; replace them by numbers or leave them empty."
         )
+
+
+def absent(data: pa.Table | pa.RecordBatch, columns: Columns) -> NDArray[np.bool_]:
+    """The rows of a table that lack a value in a column that these come from."""
+    found = np.zeros(data.num_rows, dtype=bool)
+    for source in sources(columns):
+        found |= mask_of(pc.is_null(as_text(data.column(source))))
+    for column in columns:
+        if column.kind != "category":
+            values = _column_values(data.column(column.name), column, decimal_mark(data), 1)
+            found |= np.isnan(values)
+    return found
 
 
 def _derived(names: Sequence[str], columns: Columns) -> dict[str, list[int]]:

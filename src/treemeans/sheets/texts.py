@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import compute as pc
 
 from treemeans.sheets.errors import InputError, quoted
@@ -55,14 +58,45 @@ def refuse_unclear(name: str, distinct: Any) -> None:
         )
 
 
-def categories_of(name: str, text: Any, distinct: Any, rows: Any) -> tuple[list[str], str]:
+@dataclass(frozen=True)
+class Distinct:
+    """The different values of a text.
+
+    Attributes
+    ----------
+    values : as Arrow has them
+    counts : how often each occurs
+    n_present : rows that have a value
+    row_of : number of the first row, from 0, that has a value
+    more : whether there are more values than these
+    """
+
+    values: Any
+    counts: NDArray[np.int64]
+    n_present: int
+    row_of: Callable[[Any], int]
+    more: bool = False
+
+
+def distinct_in(text: Any) -> Distinct:
+    """The different values of a whole column."""
+    found = pc.value_counts(pc.drop_null(text))
+    present = len(text) - text.null_count
+    return Distinct(
+        found.field(0),
+        np.asarray(found.field(1)),
+        present,
+        lambda value: int(pc.index(text, value).as_py()),
+    )
+
+
+def categories_of(name: str, distinct: Distinct) -> tuple[list[str], str]:
     """The categories, the most frequent first, and a note where numbers are among them."""
-    if len(distinct) > MOST_CATEGORIES:
-        raise _too_many(name, text, distinct, rows)
-    counts = np.asarray(rows)
-    values = distinct.to_pylist()
+    counts, values = distinct.counts, distinct.values.to_pylist()
+    if distinct.more or len(values) > MOST_CATEGORIES:
+        raise _too_many(name, distinct)
     order = sorted(range(len(values)), key=lambda i: (-counts[i], values[i]))
-    odd = _odd_among_numbers(text, distinct, counts)
+    odd = _odd_among_numbers(distinct)
     note = (
         f"Column {quoted(name)} is taken for categories, for most of it are numbers but {odd}."
         if odd
@@ -71,38 +105,39 @@ def categories_of(name: str, text: Any, distinct: Any, rows: Any) -> tuple[list[
     return [values[i] for i in order], note
 
 
-def _too_many(name: str, text: Any, distinct: Any, rows: Any) -> InputError:
+def _too_many(name: str, distinct: Distinct) -> InputError:
     """Why a text cannot be clustered by, and what to do about it."""
     column = f"Column {quoted(name)}"
-    odd = _odd_among_numbers(text, distinct, np.asarray(rows))
+    odd = _odd_among_numbers(distinct)
     if odd:
         return InputError(f"{column} holds numbers but {odd}; correct that or leave it empty.")
-    if _all_match(distinct, _ADORNED):
-        example = quoted(distinct[0].as_py())
+    if _all_match(distinct.values, _ADORNED):
+        example = quoted(distinct.values[0].as_py())
         return InputError(
             f"{column} holds numbers written like {example}; write them as plain numbers."
         )
-    present = len(text) - text.null_count
-    if len(distinct) >= 0.9 * present:
+    if len(distinct.values) >= 0.9 * distinct.counts.sum():
         return InputError(
             f"{column} has a text of its own in nearly every row; if it identifies rows name it "
             "with --id, else leave it out by listing the others with --columns."
         )
+    number = f"more than {len(distinct.values)}" if distinct.more else f"{len(distinct.values)}"
     return InputError(
-        f"{column} has {len(distinct)} categories, more than {MOST_CATEGORIES}; group the rare "
+        f"{column} has {number} categories, more than {MOST_CATEGORIES}; group the rare "
         "ones, or leave it out by listing the others with --columns (--id for an identifier)."
     )
 
 
-def _odd_among_numbers(text: Any, distinct: Any, counts: Any) -> str:
+def _odd_among_numbers(distinct: Distinct) -> str:
     """The first value that is no number, in a column where most are; else nothing."""
-    number = pc.match_substring_regex(distinct, r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
-    is_number = np.asarray(number)
+    number = pc.match_substring_regex(
+        distinct.values, r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+    )
+    is_number, counts = np.asarray(number), distinct.counts
     if is_number.all() or counts[is_number].sum() <= counts.sum() / 2:
         return ""
-    odd = distinct[int(np.argmin(is_number))]
-    row = pc.index(text, odd).as_py() + 1
-    return f"data row {row} has {quoted(odd.as_py())}"
+    odd = distinct.values[int(np.argmin(is_number))]
+    return f"data row {distinct.row_of(odd) + 1} has {quoted(odd.as_py())}"
 
 
 def _all_match(values: Any, pattern: str) -> bool:

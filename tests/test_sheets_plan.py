@@ -51,7 +51,11 @@ def outcome(call):
 
 
 def batches_of(table, rows):
-    return lambda: iter(table.to_batches(max_chunksize=rows))
+    return lambda names: iter(table.select(names).to_batches(max_chunksize=rows))
+
+
+def planned(table, rows, **more):
+    return plan(batches_of(table, rows), table.schema, table.num_rows, **more)
 
 
 @given(NAMES, st.data(), st.integers(1, 13), st.sampled_from(["refuse", "drop"]), st.booleans())
@@ -60,15 +64,14 @@ def test_the_same_as_in_memory(names, data, rows, missing, asked):
     table = pa.table({n: pa.array(v, t) for n, (t, v) in zip(names, drawn, strict=True)})
     columns = names[::-1] if asked else None
     whole = outcome(lambda: encode(table, columns=columns, missing=missing))
-    batches = batches_of(table, rows)
-    found = outcome(lambda: plan(batches, columns=columns, missing=missing))
+    found = outcome(lambda: planned(table, rows, columns=columns, missing=missing))
     if isinstance(whole, str) or isinstance(found, str):
         assert found == whole
         return
     assert found.columns == whole.columns
     assert found.notes == whole.notes
     assert (found.n_rows, found.dropped) == (len(whole.X), whole.dropped)
-    X = np.concatenate([found.encode(b.select(found.reads)) for b in batches()])
+    X = np.concatenate([found.encode(each) for each in batches_of(table, rows)(found.reads)])
     np.testing.assert_array_equal(X, whole.X)
     if found.plain:
         kept = [table.column(column.name).to_numpy() for column in found.columns]
@@ -91,7 +94,7 @@ def test_identifiers(rows, monkeypatch):
             "x": rng.normal(size=200),
         }
     )
-    found = plan(batches_of(table, rows))
+    found = planned(table, rows)
     assert [column.name for column in found.columns] == ["repeated_id", "narrow_id", "x"]
     assert sum("looks like an identifier" in note for note in found.notes) == 3
 
@@ -107,15 +110,13 @@ def test_texts_without_end(monkeypatch):
         (pa.array([str(i) if i != 30 else "?" for i in range(500)]), "data row 31 has '?'"),
         (pa.array([str(i) if i != 333 else "?" for i in range(500)]), "data row 334 has '?'"),
     ]:
-        assert says in outcome(
-            lambda column=column: plan(batches_of(pa.table({"t": column, "x": x}), 20))
-        )
-    found = plan(batches_of(pa.table({"order_id": names, "x": x}), 20))
+        assert says in outcome(lambda column=column: planned(pa.table({"t": column, "x": x}), 20))
+    found = planned(pa.table({"order_id": names, "x": x}), 20)
     assert [column.name for column in found.columns] == ["x"]
     days = [str(datetime.date(2020, 1, 1) + datetime.timedelta(i)) for i in range(500)]
     numbers = [f"{i}.5" for i in range(500)]
     table = pa.table({"day": days, "number": numbers})
-    found = plan(batches_of(table, 20))
+    found = planned(table, 20)
     assert [column.kind for column in found.columns] == ["date", "number"]
     assert found.columns == encode(table).columns
     assert not found.plain
@@ -123,4 +124,4 @@ def test_texts_without_end(monkeypatch):
 
 def test_there_is_no_median_without_the_whole_column():
     with pytest.raises(InputError, match="--missing median needs the whole table in memory"):
-        plan(batches_of(pa.table({"x": [1.5, None, 2.5]}), 1), missing="median")
+        planned(pa.table({"x": [1.5, None, 2.5]}), 1, missing="median")

@@ -73,7 +73,7 @@ def encode(
            [37.,  1.,  0.]])
     """
     check_missing(missing)
-    names = names_to_use(table, columns, id)
+    names = names_to_use(table.schema.names, table.num_rows, columns, id)
     wish = Wish(columns is not None, missing == "median", decimal_mark(table))
     looks = [looked_at(name, table.column(name), wish) for name in names]
     rows = np.arange(table.num_rows)
@@ -102,14 +102,13 @@ def check_missing(missing: str) -> None:
 
 
 def names_to_use(
-    table: pa.Table | pa.RecordBatch, columns: Sequence[str] | None, identifier: str | None
+    names: Sequence[str], n_rows: int, columns: Sequence[str] | None, identifier: str | None
 ) -> list[str]:
     """The columns to look at."""
-    names: list[str] = table.schema.names
     check_different(names, "The table")
     check_names([identifier] if identifier is not None else [], names, "the table")
     check_names(columns or (), names, "the table")
-    if not table.num_rows:
+    if not n_rows:
         raise InputError("The table has no rows; there must be some.")
     if columns is not None and not len(columns):
         raise InputError("No column is asked for; name at least one.")

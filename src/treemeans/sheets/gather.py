@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,14 +36,14 @@ class Gathered:
     n_missing : rows without a value, once ``look`` has told how the values are read
     """
 
-    def __init__(self, name: str, arrow: Any, decimal: str = ".") -> None:
+    def __init__(self, name: str, arrow: Any) -> None:
         self.name = name
         self.n_missing = 0
         self._type = arrow
         self._kind = kind_of(arrow)
         self._extent = Extent()
         self._differ = _Differ(self._kind == "integer" and looks_like_identifier(name))
-        self._texts = _Texts(decimal)
+        self._texts = _Texts()
 
     def add(self, values: Any) -> None:
         """Look at some more rows."""
@@ -91,12 +92,11 @@ class Gathered:
 class _Texts:
     """Different texts, and whether they are dates or numbers so far."""
 
-    def __init__(self, decimal: str) -> None:
+    def __init__(self) -> None:
         self.n_rows = self.n_present = 0
         self.days: Extent | None = Extent()
         self.numbers: Extent | None = Extent()
         self.written = False  # whether there is anything but words for "nothing"
-        self._decimal = decimal
         self._seen: dict[str, list[int]] = {}  # how often, and the first row
         self._full = False
 
@@ -105,11 +105,11 @@ class _Texts:
         if isinstance(coded, pa.ChunkedArray):
             coded = coded.combine_chunks()
         distinct, numbers = coded.dictionary, self.numbers
-        self.days = _extended(self.days, text, self._days) if dates_in(distinct) else None
+        self.days = _extended(self.days, text, _as_days) if dates_in(distinct) else None
         present = pc.drop_null(cells(distinct))
         self.written = self.written or len(present) > 0
-        if not len(present) or numbers_in(distinct, self._decimal):
-            self.numbers = _extended(self.numbers, text, self._numbers)
+        if not len(present) or numbers_in(distinct, "."):
+            self.numbers = _extended(self.numbers, text, as_numbers)
         else:
             self.numbers = None
         if not self._full or (numbers is not None and self.numbers is None):
@@ -137,14 +137,14 @@ class _Texts:
             self._full,
         )
 
-    def _days(self, text: Any) -> Floats | None:
-        return as_dates(text, "D")
 
-    def _numbers(self, text: Any) -> Floats | None:
-        return as_numbers(text, self._decimal)
+def _as_days(text: Any) -> Floats | None:
+    return as_dates(text, "D")
 
 
-def _extended(extent: Extent | None, text: Any, read: Any) -> Extent | None:
+def _extended(
+    extent: Extent | None, text: Any, read: Callable[[Any], Floats | None]
+) -> Extent | None:
     """The extent with some more; None as soon as a text cannot be read."""
     if extent is None:
         return None

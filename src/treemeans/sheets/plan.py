@@ -12,11 +12,10 @@ from treemeans.sheets.encode import check_missing, described_by, names_to_use, r
 from treemeans.sheets.encode_with import absent, encode_with, sources
 from treemeans.sheets.errors import InputError
 from treemeans.sheets.gather import Gathered
-from treemeans.sheets.looks import Look, Wish
-from treemeans.sheets.read import decimal_mark
+from treemeans.sheets.looks import Wish
 from treemeans.sheets.values import Floats, kind_of
 
-Batches = Callable[[], Iterator[pa.RecordBatch]]
+Batches = Callable[[list[str]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True)
@@ -50,29 +49,33 @@ class Plan:
     def encode(self, batch: pa.RecordBatch, first_row: int = 1) -> Floats:
         """Some rows as numbers."""
         if self.needed:
-            batch = batch.filter(pa.array(~absent(batch, self.needed)))
+            (batch,) = _present([batch], self.needed)
         return encode_with(batch, self.columns, first_row=first_row)
 
 
 def plan(
     batches: Batches,
+    schema: pa.Schema,
+    n_rows: int,
     *,
     columns: Sequence[str] | None = None,
     id: str | None = None,  # noqa: A002
     missing: str = "refuse",
 ) -> Plan:
-    """Go through a table, twice if rows are to be left out, and decide as ``encode`` would.
+    """Go through a table, more than once if values are missing, and decide as ``encode`` would.
 
     Parameters
     ----------
-    batches : gives the table from the start, some rows at a time
+    batches : gives the columns it is asked for from the first row on, some rows at a time
+    schema, n_rows : of the table
     columns, id, missing
         As for ``encode``; but there is no median without the whole column.
 
     Examples
     --------
     >>> table = pa.table({"age": [31, 42, None], "color": ["red", "blue", "red"]})
-    >>> found = plan(lambda: iter(table.to_batches(max_chunksize=1)), missing="drop")
+    >>> batches = lambda names: iter(table.select(names).to_batches(max_chunksize=1))
+    >>> found = plan(batches, table.schema, table.num_rows, missing="drop")
     >>> [column.name for column in found.columns], found.n_rows, found.dropped
     (['age', 'color=blue', 'color=red'], 2, 1)
     >>> found.encode(table.to_batches()[0])
@@ -85,49 +88,42 @@ def plan(
             "--missing median needs the whole table in memory; use --missing drop, "
             "or --engine memory."
         )
-    first = next(batches(), None)
-    if first is None:
-        raise InputError("The table has no rows; there must be some.")
-    names = names_to_use(first, columns, id)
-    wish = Wish(columns is not None, False, decimal_mark(first))
-    gathered, n_rows = _gathered(batches(), names, wish)
+    names = names_to_use(schema.names, n_rows, columns, id)
+    wish = Wish(asked=columns is not None, fill=False, decimal=".")
+    gathered = _gathered(batches(names), schema, names)
     looks = {name: each.look(wish) for name, each in gathered.items()}
+    lacking = {name: each.n_missing for name, each in gathered.items() if looks[name].used}
+    lacking = {name: count for name, count in lacking.items() if count}
     needed: Columns = ()
     dropped = 0
-    lacking = {n: each.n_missing for n, each in gathered.items() if looks[n].used}
-    lacking = {name: count for name, count in lacking.items() if count}
     if lacking:
-        needed = tuple(c for look in looks.values() if look.name in lacking for c in look.columns)
-        dropped = sum(int(absent(batch, needed).sum()) for batch in batches())
+        needed = tuple(c for name in lacking for c in looks[name].columns)
+        dropped = sum(int(absent(each, needed).sum()) for each in batches(list(lacking)))
         if missing == "refuse" or dropped == n_rows:
             raise refused(lacking, dropped, n_rows)
-        looks |= _looked_at_rest(batches(), looks, needed, wish)
-    described = described_by(list(looks.values()), first.schema.names)
+        used = [name for name, look in looks.items() if look.used]
+        # Some values may be gone, and what is left be the same in all rows.
+        rest = _gathered(_present(batches(used), needed), schema, used)
+        looks |= {name: each.look(wish) for name, each in rest.items()}
+    described = described_by(list(looks.values()), schema.names)
     notes = [look.note for look in looks.values() if look.note]
-    kinds = [kind_of(first.schema.field(name).type) for name, look in looks.items() if look.used]
-    plain = not needed and set(kinds) <= {"flag", "integer", "number"}
+    kinds = {kind_of(schema.field(name).type) for name, look in looks.items() if look.used}
+    plain = not needed and kinds <= {"flag", "integer", "number"}
     return Plan(described, needed, n_rows - dropped, dropped, plain, notes)
 
 
-def _gathered(
-    batches: Iterable[pa.RecordBatch], names: Sequence[str], wish: Wish
-) -> tuple[dict[str, Gathered], int]:
-    """What the columns hold, and how many rows there are."""
-    gathered: dict[str, Gathered] = {}
-    n_rows = 0
+def _present(batches: Iterable[pa.RecordBatch], needed: Columns) -> Iterator[pa.RecordBatch]:
+    """The rows that lack nothing."""
     for batch in batches:
-        for name in names:
-            values = batch.column(name)
-            gathered.setdefault(name, Gathered(name, values.type, wish.decimal)).add(values)
-        n_rows += batch.num_rows
-    return gathered, n_rows
+        yield batch.filter(pa.array(~absent(batch, needed)))
 
 
-def _looked_at_rest(
-    batches: Iterator[pa.RecordBatch], looks: dict[str, Look], needed: Columns, wish: Wish
-) -> dict[str, Look]:
-    """Looks at the rows that are kept: some values may be gone, and a column be constant now."""
-    kept = (batch.filter(pa.array(~absent(batch, needed))) for batch in batches)
-    used = [name for name, look in looks.items() if look.used]
-    gathered, _ = _gathered(kept, used, wish)
-    return {name: each.look(wish) for name, each in gathered.items()}
+def _gathered(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, names: Sequence[str]
+) -> dict[str, Gathered]:
+    """What the columns hold."""
+    gathered = {name: Gathered(name, schema.field(name).type) for name in names}
+    for batch in batches:
+        for name, each in gathered.items():
+            each.add(batch.column(name))
+    return gathered

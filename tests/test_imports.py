@@ -30,13 +30,24 @@ ALLOWED = {
     "ground": {"_core", "tables", "costs", "limits"},
     "grow": {"_core", "tables", "tree", "costs", "limits", "ground", "progress"},
     "refine": {"_core", "tables", "tree", "costs", "limits", "ground", "progress", "grow"},
-    "parts": {"_core", "tables", "columns", "extras", "progress", "tree", "costs"},
+    "parts": {
+        "_core",
+        "tables",
+        "columns",
+        "extras",
+        "progress",
+        "sheets",
+        "threads",
+        "tree",
+        "costs",
+    },
     "baselines": {"checks", "fitting", "grow", "progress", "record", "reference", "tree"},
 }
 ENTRANCES = {"__init__", "__main__", "cli", "report"}
 OPTIONAL = {
     "dask",
     "distributed",
+    "duckdb",
     "hypothesis",
     "matplotlib",
     "onnx",

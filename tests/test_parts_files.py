@@ -1,5 +1,6 @@
 """Tables larger than memory: the same answers as from memory, and mistakes in one sentence."""
 
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -327,3 +328,35 @@ def test_a_failure_in_a_thread_stops_the_rest(tmp_path, monkeypatch):
     a[350] = a[1200] = None
     path = write(tmp_path, pa.table({"a": a}), group=100)
     refused(path, says="Partition 3 has no value in row 50")
+
+
+# ---- on dask's schedulers ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "sync"])
+def test_dask_gives_the_same_answers(tmp_path, scheduler):
+    dask = pytest.importorskip("dask")
+    from treemeans.parts.dask_files import DaskFiles
+
+    path = write(tmp_path, table(5000), group=130)
+    ours = files.file_parts(path)
+    with dask.config.set(scheduler=scheduler):
+        theirs = DaskFiles(files.file_parts(path))
+        assert list(theirs.names) == ["a", "b", "c"]
+        assert theirs.ask(Totals())[0] == ours.ask(Totals())[0]
+        sketch = theirs.ask(TakeSketch(20))
+        np.testing.assert_array_equal(sketch.sample, ours.ask(TakeSketch(20)).sample)
+        theirs.firsts = sketch.firsts(theirs.n_parts)
+        assert theirs.ask(Totals())[0][-1][1] > 4800
+        path.unlink()
+        with pytest.raises(ValueError, match="cannot be read"):
+            theirs.ask(Totals())
+
+
+def test_a_question_to_dask_is_small(tmp_path):
+    pytest.importorskip("dask")
+    from treemeans.parts.dask_files import DaskFiles
+
+    parts = DaskFiles(files.file_parts(write(tmp_path, table(5000), group=130)))
+    assert max(len(pickle.dumps(piece)) for piece in parts.files.cut) < 1000
+    assert len(pickle.dumps(parts.files.taker)) < 1000

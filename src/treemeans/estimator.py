@@ -234,6 +234,7 @@ class ExKMC(TreeEstimator):
     def _fit_parts(self, parts: Parts) -> None:
         """Reference, base tree and expansion in passes over the parts."""
         names = parts.names
+        parts.n_jobs = self.n_jobs
         self.n_features_in_ = parts.n_features
         if names is not None:
             self.feature_names_in_ = names

@@ -80,13 +80,20 @@ class Numbers(Taker):
     dtype : that holds them all
     dates : those of them that hold dates
     weights : the column that holds the weights of the rows; empty where all weigh the same
+    named : whether the blocks have names
     """
 
     def __init__(
-        self, columns: Sequence[str], dtype: np.dtype[Any], dates: Sequence[str], weights: str = ""
+        self,
+        columns: Sequence[str],
+        dtype: np.dtype[Any],
+        dates: Sequence[str] = (),
+        weights: str = "",
+        named: bool = True,
     ) -> None:
         reads = [*columns, weights] if weights else columns
-        super().__init__(reads, len(columns), dtype, columns, dates, bool(weights))
+        names = columns if named else None
+        super().__init__(reads, len(columns), dtype, names, dates, bool(weights))
         self.columns = list(columns)
         self.weights = weights
 

@@ -29,6 +29,17 @@ def file_parts(source: Any, columns: Sequence[str] | None = None, weights: str =
     return dataset_parts(open_dataset(source), columns, weights)
 
 
+def opened(X: Any, sample_weight: Any = None) -> ReadParts | None:
+    """Parts of a dataset or a query; None of what is in memory."""
+    if not isinstance(X, pads.Dataset) and not is_relation(X):
+        return None
+    if sample_weight is not None and not isinstance(sample_weight, str):
+        raise ValueError(
+            "The weights of rows in files must be a column there; pass its name as sample_weight."
+        )
+    return file_parts(X, None, sample_weight or "")
+
+
 def is_relation(source: Any) -> bool:
     """Whether it is a DuckDB query."""
     return type(source).__name__ == "DuckDBPyRelation"

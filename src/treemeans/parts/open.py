@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from treemeans.extras import need
 from treemeans.parts.dask import DaskParts
 from treemeans.parts.question import Parts
+
+
+def _open_file(X: Any, sample_weight: Any) -> Parts | None:
+    from treemeans.parts.files import opened
+
+    return opened(X, sample_weight)
+
 
 # Package that a type comes from -> what makes parts of it, or None if they are in one memory.
 OPENERS: dict[str, Callable[[Any, Any], Parts | None]] = {
     "dask": DaskParts.of,
     "dask_expr": DaskParts.of,
+    "pyarrow": _open_file,
+    "duckdb": _open_file,
+    "_duckdb": _open_file,
 }
 
 
@@ -26,6 +37,10 @@ def as_parts(X: Any, sample_weight: Any = None) -> Parts | None:
     >>> as_parts([[1.0, 2.0]]) is None
     True
     """
+    if isinstance(X, Parts):
+        if sample_weight is not None:
+            raise ValueError("Parts bring the weights of their rows with them; leave them out.")
+        return X
     opener = OPENERS.get(package_of(X))
     return None if opener is None else opener(X, sample_weight)
 
@@ -33,3 +48,44 @@ def as_parts(X: Any, sample_weight: Any = None) -> Parts | None:
 def package_of(X: Any) -> str:
     """The package that the type of X comes from."""
     return type(X).__module__.split(".")[0]
+
+
+def open_parts(
+    source: Any, columns: Sequence[str] | None = None, weights: str | None = None
+) -> Parts:
+    """A table larger than memory, for `ExKMC.fit`: it is read anew for every pass.
+
+    Memory does not grow with the table. Columns keep their number type (float32 stays float32);
+    dates become days since 1970. A value that is missing is refused.
+
+    Parameters
+    ----------
+    source : path, list of paths, pyarrow Dataset or DuckDB query
+        A path is that of a Parquet file, or of a folder with Parquet files in it and below it.
+        A query (``duckdb.sql("select ...")``) runs anew for every pass. It must give the same
+        rows each time, in any order; it is told if it does not.
+    columns : sequence of str, optional
+        Those to cluster by, in this order; all by default.
+    weights : str, optional
+        The column with the weights of the rows. It is not clustered by.
+
+    Returns
+    -------
+    Parts
+        To be passed to ``fit`` instead of X.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+    >>> from treemeans import ExKMC, open_parts
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "points.parquet"
+    >>> pq.write_table(pa.table({"id": range(6), "size": [1.0, 1.5, 2.0, 7.0, 8.0, 8.5]}), path)
+    >>> model = ExKMC(2, random_state=0).fit(open_parts(path, columns=["size"]))
+    >>> print(model.tree_.n_leaves, model.tree_.threshold[0])
+    2 4.5
+    """
+    need("pyarrow", "parquet")
+    from treemeans.parts.files import file_parts
+
+    return file_parts(source, columns, weights or "")

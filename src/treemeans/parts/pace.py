@@ -56,6 +56,15 @@ class Pace(Parts):
     def firsts(self, firsts: NDArray[np.int64] | None) -> None:
         self.parts.firsts = firsts
 
+    @property
+    def n_jobs(self) -> int | None:
+        """Threads that read parts."""
+        return self.parts.n_jobs
+
+    @n_jobs.setter
+    def n_jobs(self, n_jobs: int | None) -> None:
+        self.parts.n_jobs = n_jobs
+
     def expect(self, n_passes: int) -> None:
         """Hear that about so many passes are still to come."""
         self._to_come = n_passes

@@ -49,6 +49,7 @@ class Groups:
                 for batch in file.iter_batches(
                     BATCH_ROWS, row_groups=list(self.numbers), columns=read, use_threads=False
                 ):
+                    batch.validate(full=True)  # a broken file must not break the reader
                     done += batch.num_rows
                     yield _with_columns(batch, told)
         except (pa.ArrowException, OSError, IndexError) as error:

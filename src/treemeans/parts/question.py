@@ -46,6 +46,7 @@ class Parts(ABC):
     dates : names of the columns that hold dates, which become days since 1970 on the way in
     firsts : number of each part's first row, once they have been counted; otherwise None
     to_come : about how many questions are still to come; 0 where nobody said
+    n_jobs : threads that may read parts, as joblib counts them, where it is not for others to say
     """
 
     n_parts: int
@@ -54,6 +55,7 @@ class Parts(ABC):
     dates: list[str]
     firsts: NDArray[np.int64] | None
     to_come: int = 0
+    n_jobs: int | None = None
 
     @abstractmethod
     def ask(self, question: Question[Answer]) -> Answer:

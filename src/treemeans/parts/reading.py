@@ -42,7 +42,6 @@ class ReadParts(Parts):
         self.dates = list(taker.dates)
         self.firsts: NDArray[np.int64] | None = None
         self.n_rows = n_rows
-        self.n_jobs: int | None = None
         self.watch: Callable[[int], None] | None = None
 
     @property

@@ -18,6 +18,7 @@ from treemeans.parts.block import Block
 from treemeans.parts.field import Field
 from treemeans.parts.given import follow_far
 from treemeans.parts.mistakes import FarMistakes
+from treemeans.parts.pace import Pace
 from treemeans.parts.pricing import AddUp, Pricing
 from treemeans.parts.question import Parts, Question
 from treemeans.parts.reference import centers_in_columns, fit_reference_on
@@ -106,18 +107,18 @@ def grow_far(field: Field, plan: FarPlan) -> tuple[FarSapling, NDArray[np.int32]
     """The base tree and its expansion; and the labels that the base tree had."""
     max_leaves = check_max_leaves(plan.max_leaf_nodes, field.n_clusters, plan.base_tree)
     sapling = FarSapling(field, max_leaves)
-    with Progress("treemeans: leaves", max_leaves, plan.verbose) as progress:
-        if isinstance(plan.base_tree, ThresholdTree):
-            follow_far(sapling, plan.base_tree)
-        elif plan.base_tree == "imm":
-            by_feature = np.ascontiguousarray(field.columns.T)
-            separate(sapling, by_feature, FarMistakes(sapling, by_feature), progress)
-        own = list(sapling.label)
-        sapling.settle()
-        base_labels = np.array(sapling.label, dtype=np.int32)
-        if plan.base_tree == "imm":
-            base_labels[sapling.leaves] = [own[leaf] for leaf in sapling.leaves]
-        expand(sapling, max_leaves, progress)
+    quiet = Progress("", 1, False)  # passes are what takes time, and they are shown
+    if isinstance(plan.base_tree, ThresholdTree):
+        follow_far(sapling, plan.base_tree)
+    elif plan.base_tree == "imm":
+        by_feature = np.ascontiguousarray(field.columns.T)
+        separate(sapling, by_feature, FarMistakes(sapling, by_feature), quiet)
+    own = list(sapling.label)
+    sapling.settle()
+    base_labels = np.array(sapling.label, dtype=np.int32)
+    if plan.base_tree == "imm":
+        base_labels[sapling.leaves] = [own[leaf] for leaf in sapling.leaves]
+    expand(sapling, max_leaves, quiet)
     return sapling, base_labels
 
 
@@ -126,6 +127,13 @@ def fit_parts(parts: Parts, plan: FarPlan, *, short: bool) -> FitRecord:
 
     ``short``: whether thresholds are as short as their gaps allow.
     """
+    if isinstance(parts, Pace):
+        return _fit(parts, plan, short=short)
+    with Pace(parts, shown=plan.verbose) as paced:
+        return _fit(paced, plan, short=short)
+
+
+def _fit(parts: Parts, plan: FarPlan, *, short: bool) -> FitRecord:
     field = survey_field(parts, plan)
     sapling, base_labels = grow_far(field, plan)
     stock, seen = take_stock(field, sapling, field.pricing)

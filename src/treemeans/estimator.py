@@ -22,10 +22,12 @@ from treemeans.grow.base import Task, grow
 from treemeans.limits import Rules
 from treemeans.parts.fit import FarPlan, check_base, fit_parts
 from treemeans.parts.question import Parts
+from treemeans.parts.refine import Refining
 from treemeans.progress import Progress
 from treemeans.record import FitRecord, record_grown, record_refined, take_stock
 from treemeans.reference import Reference
 from treemeans.refine import Budget, refine
+from treemeans.threads import n_threads
 from treemeans.tree import ThresholdTree
 
 
@@ -231,6 +233,11 @@ class ExKMC(TreeEstimator):
         stock = take_stock(refined.sapling, task.ground, reference, task.costs)
         return record_refined(stock, refined.centers, reference)
 
+    def _refining(self) -> Refining | None:
+        if self.refine == "none":
+            return None
+        return Refining(self.refine, self.max_iter, self.max_time, n_threads(self.n_jobs))
+
     def _fit_parts(self, parts: Parts) -> None:
         """Reference, base tree and expansion in passes over the parts."""
         names = parts.names
@@ -249,7 +256,8 @@ class ExKMC(TreeEstimator):
             self._allowed(parts.n_features, names),
             self.random_state,
             bool(self.verbose),
+            self._refining(),
         )
-        self.n_iter_ = 1
-        self._record = fit_parts(parts, plan, short=bool(self.round_thresholds))
+        self._record, rounds = fit_parts(parts, plan, short=bool(self.round_thresholds))
+        self.n_iter_ = 1 + rounds
         self._settle(self._record.tree.n_leaves)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.checks import check_max_leaves, warn_if_empty
+from treemeans.checks import check_max_leaves, tree_seed, warn_if_empty
 from treemeans.columns.detect import detect
 from treemeans.grow.expand import expand
 from treemeans.grow.separate import separate
@@ -22,6 +22,7 @@ from treemeans.parts.pace import Pace
 from treemeans.parts.pricing import AddUp, Pricing
 from treemeans.parts.question import Parts, Question
 from treemeans.parts.reference import centers_in_columns, fit_reference_on
+from treemeans.parts.refine import Refining, refine_far
 from treemeans.parts.sapling import FarSapling
 from treemeans.parts.sketch import Sketch, TakeSketch
 from treemeans.parts.stock import take_stock
@@ -49,6 +50,7 @@ class FarPlan:
     allowed: NDArray[np.bool_] | None
     random_state: Any
     verbose: bool
+    refining: Refining | None = None
 
 
 def check_base(base_tree: str | ThresholdTree) -> None:
@@ -100,7 +102,8 @@ def _passes_for_tree(plan: FarPlan, n_clusters: int | None = None) -> int:
     levels = 2 + math.log2(max(plan.max_leaf_nodes or 2 * k, k) / k)
     if plan.base_tree == "imm":
         levels += 1.5 * math.log2(k) if k > 1 else 0
-    return 2 + round(2.5 * levels)
+    passes = 2 + round(2.5 * levels)
+    return passes if plan.refining is None else passes + plan.refining.passes(2 * k)
 
 
 def grow_far(field: Field, plan: FarPlan) -> tuple[FarSapling, NDArray[np.int32]]:
@@ -122,8 +125,8 @@ def grow_far(field: Field, plan: FarPlan) -> tuple[FarSapling, NDArray[np.int32]
     return sapling, base_labels
 
 
-def fit_parts(parts: Parts, plan: FarPlan, *, short: bool) -> FitRecord:
-    """The record of a tree that is grown on rows in parts.
+def fit_parts(parts: Parts, plan: FarPlan, *, short: bool) -> tuple[FitRecord, int]:
+    """The record of a tree that is grown on rows in parts, and the rounds of a search.
 
     ``short``: whether thresholds are as short as their gaps allow.
     """
@@ -133,17 +136,23 @@ def fit_parts(parts: Parts, plan: FarPlan, *, short: bool) -> FitRecord:
         return _fit(paced, plan, short=short)
 
 
-def _fit(parts: Parts, plan: FarPlan, *, short: bool) -> FitRecord:
+def _fit(parts: Parts, plan: FarPlan, *, short: bool) -> tuple[FitRecord, int]:
     field = survey_field(parts, plan)
     sapling, base_labels = grow_far(field, plan)
-    stock, seen = take_stock(field, sapling, field.pricing)
     if sapling.n_nodes == len(base_labels):
-        stock = replace(stock, tree=replace(stock.tree, label=base_labels))
-    record = record_grown(stock, base_labels, field.reference)
+        sapling.label = base_labels.tolist()
+    rounds = 0
+    if plan.refining is None:
+        stock, seen = take_stock(field, sapling, field.pricing)
+        record = record_grown(stock, base_labels, field.reference)
+    else:
+        record, seen, rounds = refine_far(
+            field, sapling, plan.refining, tree_seed(plan.random_state), plan.verbose
+        )
     rows = FarRows(parts, field.sketch)
     columns = detect(rows, parts.names, parts.dates, record.tree, seen)
     tree = replace(record.tree, gap=seen.gap)
-    return replace(record, tree=tree, short=short).read_as(columns)
+    return replace(record, tree=tree, short=short).read_as(columns), rounds
 
 
 @dataclass(frozen=True)

@@ -213,23 +213,35 @@ class Survey(Question[Seen]):
         """What one block has."""
         groups = self.routes.groups(block)
         lines = self.lines.of(self.pricing.price(block), groups)
-        width = lines.shape[1]
-        stretch, row, value = _core.collect(block.points, groups, *self.lists.arrays)
-        values = Values.gathered(stretch, value, lines[row])
-        padded = next((w for w in WIDTHS if w >= width), width)
-        lines = np.ascontiguousarray(np.pad(lines, ((0, 0), (0, padded - width))))
-        sums, low, high = _core.survey(block.points, groups, lines, *self.looks.arrays)
-        return Seen(Stretches(np.ascontiguousarray(sums[:, :width]), low, high), values)
+        return survey_block(block, groups, lines, self.looks, self.lists)
 
     def merge(self, one: Seen, other: Seen) -> Seen:
         """What both have."""
-        a, b = one.stretches, other.stretches
-        listed, more = one.values, other.values
-        return Seen(
-            Stretches(a.sums + b.sums, np.minimum(a.low, b.low), np.maximum(a.high, b.high)),
-            Values.gathered(
-                np.concatenate([listed.stretch, more.stretch]),
-                np.concatenate([listed.value, more.value]),
-                np.concatenate([listed.sums, more.sums]),
-            ),
-        )
+        return merge_seen(one, other)
+
+
+def survey_block(
+    block: Block, groups: NDArray[np.int32], lines: NDArray[np.int64], looks: Looks, lists: Looks
+) -> Seen:
+    """What a survey finds in a block, given the lines of its rows."""
+    width = lines.shape[1]
+    stretch, row, value = _core.collect(block.points, groups, *lists.arrays)
+    values = Values.gathered(stretch, value, lines[row])
+    padded = next((w for w in WIDTHS if w >= width), width)
+    lines = np.ascontiguousarray(np.pad(lines, ((0, 0), (0, padded - width))))
+    sums, low, high = _core.survey(block.points, groups, lines, *looks.arrays)
+    return Seen(Stretches(np.ascontiguousarray(sums[:, :width]), low, high), values)
+
+
+def merge_seen(one: Seen, other: Seen) -> Seen:
+    """What two surveys have found together."""
+    a, b = one.stretches, other.stretches
+    listed, more = one.values, other.values
+    return Seen(
+        Stretches(a.sums + b.sums, np.minimum(a.low, b.low), np.maximum(a.high, b.high)),
+        Values.gathered(
+            np.concatenate([listed.stretch, more.stretch]),
+            np.concatenate([listed.value, more.value]),
+            np.concatenate([listed.sums, more.sums]),
+        ),
+    )

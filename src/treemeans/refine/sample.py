@@ -26,7 +26,7 @@ def search_ground(ground: Ground, rng: np.random.Generator) -> Ground:
     """
     n = ground.table.n_rows
     per_row = max(1, _core.n_values(ground.table.points) // n)
-    wanted = max(_FEWEST_ROWS, MOST_VALUES // per_row)
+    wanted = rows_wanted(per_row)
     if n <= 2 * wanted:
         return _columns_together(ground)
     rows, weights = _draw(ground, wanted, rng)
@@ -42,6 +42,11 @@ def search_ground(ground: Ground, rng: np.random.Generator) -> Ground:
         space=as_points(space_rows),
         weights=weights,
     )
+
+
+def rows_wanted(per_row: int) -> int:
+    """Rows of a sample, of so many values each; a table of up to twice as many is not sampled."""
+    return max(_FEWEST_ROWS, MOST_VALUES // per_row)
 
 
 def _columns_together(ground: Ground) -> Ground:

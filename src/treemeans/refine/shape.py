@@ -160,7 +160,7 @@ class Shape:
             right=np.array(right),
             label=np.array([node[5] for node in nodes]),
             n_features=self.ground.table.n_features,
-            growth=_most_saved_first(left, right, self._regrets(nodes)),
+            growth=most_saved_first(left, right, self._regrets(nodes)),
         )
 
     def _regrets(self, nodes: list[tuple[int, int, float, int, int, int]]) -> list[int]:
@@ -175,7 +175,7 @@ class Shape:
         return regrets[::-1]
 
 
-def _most_saved_first(left: list[int], right: list[int], regrets: list[int]) -> NDArray[np.int32]:
+def most_saved_first(left: list[int], right: list[int], regrets: list[int]) -> NDArray[np.int32]:
     """When each node is cut, if the cut that saves most comes first, after those above it."""
     growth = np.zeros(len(left), dtype=np.int32)
     heap: list[tuple[int, int]] = []

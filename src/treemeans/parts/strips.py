@@ -201,7 +201,8 @@ class MistakeScore(Score):
         if at.min() == at.max():
             return None
         price = 0 if self.prices is None else int(self.prices[feature])
-        sums = np.concatenate([np.zeros_like(strips.sums[:1]), np.cumsum(strips.sums, axis=0)])
+        before = np.zeros((1, strips.sums.shape[1]), dtype=np.int64)
+        sums = np.concatenate([before, np.cumsum(strips.sums, axis=0)])
         cut = np.unique(np.concatenate([strips.high, at]))
         cut = cut[(at.min() <= cut) & (cut < at.max())]
         passed = np.searchsorted(strips.high, cut, side="right")

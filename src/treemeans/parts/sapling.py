@@ -88,6 +88,7 @@ class FarSapling(Sprout):
         self.totals = _Totals(self)
         self._features = np.flatnonzero(field.allowed).tolist()
         self._nodes = [Node()]
+        self._settled = False
         self.add_leaf(0, 0)
 
     def node(self, number: int) -> Node:
@@ -121,17 +122,31 @@ class FarSapling(Sprout):
     def _plant(self, node: Node, parent: int) -> int:
         self._nodes.append(node)
         number = self.add_leaf(self.label[parent], self.depth[parent] + 1)
-        if node.sums is not None:
+        if node.sums is None:
+            self._settled = False
+        elif self._settled:
             self.relabel(number)
         return number
 
+    def relabel(self, node: int) -> None:
+        """Label a node with its cheapest center, if it has rows."""
+        self.settle()
+        super().relabel(node)
+
     def settle(self) -> None:
-        """Label all nodes with their cheapest center; empty ones like the node above them."""
+        """Label all nodes with their cheapest center; empty ones like the node above them.
+
+        Nothing is done if no node has come since that lacks a label: an empty leaf that was given
+        the label of its center keeps it.
+        """
+        if self._settled:
+            return
+        self._settled = True
         for number in range(self.n_nodes):
+            super().relabel(number)
             if self.feature[number] >= 0:
                 for child in (self.left[number], self.right[number]):
                     self.label[child] = self.label[number]
-            self.relabel(number)
 
     def least_cut(self, node: int) -> Cut | None:
         """The cut of a leaf that leaves the least surrogate cost."""

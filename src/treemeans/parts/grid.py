@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,7 +44,7 @@ def finer(low: float, high: float, n_stretches: int) -> NDArray[np.float64]:
 
 def whole(low: float, high: float) -> NDArray[np.float64]:
     """Edges of one stretch from ``low`` to ``high``."""
-    return np.array([np.nextafter(low, -np.inf), high])
+    return np.array([math.nextafter(low, -math.inf), high])
 
 
 def _rank(value: float) -> int:

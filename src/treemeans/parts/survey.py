@@ -179,9 +179,8 @@ class Values:
             return cls(stretch, value, lines)
         order = np.lexsort((value, stretch))
         stretch, value, lines = stretch[order], value[order], lines[order]
-        new = np.flatnonzero(
-            np.concatenate([[True], (np.diff(stretch) != 0) | (np.diff(value) != 0)])
-        )
+        other = (stretch[1:] != stretch[:-1]) | (value[1:] != value[:-1])
+        new = np.flatnonzero(np.concatenate([[True], other]))
         return cls(stretch[new], value[new], np.add.reduceat(lines, new, axis=0))
 
 

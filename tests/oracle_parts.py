@@ -1,0 +1,88 @@
+"""Passes over rows in parts, slow and plain: what the compiled kernels are compared with."""
+
+import numpy as np
+
+from treemeans.parts.strips import Strips
+
+
+def stretches(looks):
+    """(look, lower end, upper end, whether it is wanted) of every stretch."""
+    for look in looks:
+        wanted = np.ones(len(look.edges) - 1) if look.wanted is None else look.wanted
+        yield from zip([look] * len(wanted), look.edges[:-1], look.edges[1:], wanted, strict=True)
+
+
+def rows_in(X, groups, look, below, upto):
+    """Rows of a look's group that lie in a stretch, and their values."""
+    for row in range(len(X)):
+        value = float(X[row, look.feature])
+        if groups[row] == look.group and below < value <= upto:
+            yield row, value
+
+
+def survey(X, groups, lines, looks):
+    """Sums, least and greatest values of every stretch, row by row."""
+    sums, low, high = [], [], []
+    for look, below, upto, wanted in stretches(looks):
+        total, least, greatest = [0] * lines.shape[1], np.inf, -np.inf
+        for row, value in rows_in(X, groups, look, below, upto) if wanted else ():
+            total = [a + int(b) for a, b in zip(total, lines[row], strict=True)]
+            least, greatest = min(least, value), max(greatest, value)
+        sums.append(total)
+        low.append(least)
+        high.append(greatest)
+    shape = len(sums), lines.shape[1]
+    return np.array(sums, dtype=np.int64).reshape(shape), np.array(low), np.array(high)
+
+
+def collect(X, groups, looks):
+    """(stretch, row, value) of every row that a look has in one of its stretches, sorted."""
+    return sorted(
+        (stretch, row, value)
+        for stretch, (look, below, upto, wanted) in enumerate(stretches(looks))
+        if wanted
+        for row, value in rows_in(X, groups, look, below, upto)
+    )
+
+
+def strips_of(values, lines, edges):
+    """The rows of one feature in stretches between ``edges``."""
+    low, high, sums = [], [], []
+    for below, upto in zip(edges[:-1], edges[1:], strict=True):
+        inside = (below < values) & (values <= upto)
+        if inside.any():
+            low.append(values[inside].min())
+            high.append(values[inside].max())
+            sums.append(lines[inside].sum(axis=0))
+    return Strips(
+        np.array(low), np.array(high), np.array(sums, dtype=np.int64).reshape(-1, lines.shape[1])
+    )
+
+
+def surrogate_cuts(values, lines, k, min_weight, price):
+    """{last value on the left: (cost, next value)} of every cut that leaves room on both sides."""
+    cuts = {}
+    distinct = np.unique(values)
+    for at, beyond in zip(distinct[:-1], distinct[1:], strict=True):
+        left, right = lines[values <= at].sum(axis=0), lines[values > at].sum(axis=0)
+        if min(left[k], right[k]) >= min_weight:
+            cuts[float(at)] = int(left[:k].min() + right[:k].min() + price), float(beyond)
+    return cuts
+
+
+def mistake_cuts(values, lines, centers, members, k, least, price, shift):
+    """The same for cuts that part a row's center from it; ``centers`` of the members."""
+    cuts = {}
+    distinct = np.unique(np.concatenate([values, centers]))
+    for at, beyond in zip(distinct[:-1], distinct[1:], strict=True):
+        if not centers.min() <= at < centers.max():
+            continue
+        left, right = lines[values <= at].sum(axis=0), lines[values > at].sum(axis=0)
+        if min(left[k], right[k]) < least:
+            continue
+        mistakes = sum(
+            int(right[m] if center <= at else left[m])
+            for m, center in zip(members, centers, strict=True)
+        )
+        cuts[float(at)] = (mistakes << shift) + price, float(beyond)
+    return cuts

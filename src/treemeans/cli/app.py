@@ -44,6 +44,15 @@ class Missing(StrEnum):
     median = "median"
 
 
+class Engine(StrEnum):
+    """Where the rows are while a tree is grown."""
+
+    auto = "auto"
+    memory = "memory"
+    stream = "stream"
+    dask = "dask"
+
+
 class Form(StrEnum):
     """How SQL is laid out."""
 
@@ -83,7 +92,9 @@ Size = Annotated[int | None, typer.Option("--leaves", help="A smaller tree of th
 def fit(
     data: Annotated[
         str | None,
-        typer.Argument(help="CSV, TSV, Parquet or Arrow file; - for standard input."),
+        typer.Argument(
+            help="CSV, TSV, Parquet or Arrow file, folder of Parquet files; - for standard input."
+        ),
     ] = None,
     clusters: Annotated[int | None, typer.Option("-k", "--clusters", help="Clusters.")] = None,
     leaves: Leaves = None,
@@ -95,6 +106,10 @@ def fit(
     exact: Annotated[
         bool, typer.Option("--exact", help="Keep thresholds half way between values; no rounding.")
     ] = False,
+    engine: Annotated[
+        Engine,
+        typer.Option(help="Rows in memory, or read anew for every pass: by us (stream), by Dask."),
+    ] = Engine.auto,
     seed: Seed = 0,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Write the model here.")] = None,
     report: Annotated[str | None, typer.Option(help="Write an HTML report here.")] = None,
@@ -109,7 +124,7 @@ def fit(
     source = fitting.source_of(data, clusters, columns, id_column, missing.value, demo)
     k = fitting.DEMO_CLUSTERS if clusters is None else clusters
     settings = fitting.Settings(k, leaves, scale.value, refine.value, not exact, seed)
-    fitting.run(source, settings, out, report, force, Say(quiet, as_json))
+    fitting.run(source, settings, engine.value, out, report, force, Say(quiet, as_json))
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,11 @@ from treemeans.sheets.encode import Encoded, encode
 from treemeans.sheets.errors import InputError
 from treemeans.sheets.read import read_table
 
+if TYPE_CHECKING:
+    from treemeans.cli.large import Large
+
 DEMO_CLUSTERS = 3
+_SHOWN = 20_000  # rows for the histograms of a report
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,12 @@ class Source:
         """Its rows as numbers, and how the columns read."""
         if self.path is None:
             return _wines()
-        names = None if self.columns is None else [c.strip() for c in self.columns.split(",")]
-        return encode(read_table(self.path), columns=names, id=self.id, missing=self.missing)
+        return encode(read_table(self.path), columns=self.names, id=self.id, missing=self.missing)
+
+    @property
+    def names(self) -> list[str] | None:
+        """The columns asked for; None for all."""
+        return None if self.columns is None else [c.strip() for c in self.columns.split(",")]
 
 
 def source_of(
@@ -74,51 +82,115 @@ class Settings:
     short: bool = True
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.leaves is not None and self.leaves < self.clusters:
+            raise InputError(
+                f"--leaves {self.leaves} is less than -k {self.clusters}; "
+                "a tree needs a leaf for every cluster."
+            )
+
 
 def fit_model(table: Encoded, settings: Settings, *, progress: bool = False) -> ExKMC:
     """The model of a table."""
-    if settings.leaves is not None and settings.leaves < settings.clusters:
-        raise InputError(
-            f"--leaves {settings.leaves} is less than -k {settings.clusters}; "
-            "a tree needs a leaf for every cluster."
-        )
-    model = ExKMC(
+    reference = reference_of(table.X, settings.clusters, settings.scale, settings.seed)
+    model = _unfitted(settings, reference, progress=progress)
+    return model.fit(table.X).with_columns(columns=table.columns)
+
+
+def fit_large(table: Large, settings: Settings, say: Say) -> ExKMC:
+    """The model of a table in parts; tells how long it will take."""
+    from treemeans.parts.pace import Pace
+
+    reference = _clusterer(table.n_rows, settings.clusters, settings.scale, settings.seed)
+    model = _unfitted(settings, reference, progress=False)
+    with Pace(table.parts, say.aside, say.shows_progress) as parts:
+        model.fit(parts)
+    return model.with_columns(columns=table.columns)
+
+
+def _unfitted(settings: Settings, reference: Any, *, progress: bool) -> ExKMC:
+    return ExKMC(
         settings.clusters,
         max_leaf_nodes=settings.leaves,
-        reference=reference_of(table.X, settings.clusters, settings.scale, settings.seed),
+        reference=reference,
         refine=settings.refine,
         round_thresholds=settings.short,
         random_state=settings.seed,
         n_jobs=-1,
         verbose=int(progress),
     )
-    return model.fit(table.X).with_columns(columns=table.columns)
 
 
 def reference_of(X: NDArray[np.float64], clusters: int, scale: str, seed: int) -> Any:
     """K-means, on standardised columns if asked for; fitted once, however many trees explain it."""
+    return _clusterer(len(X), clusters, scale, seed).fit(X)
+
+
+def _clusterer(n_rows: int, clusters: int, scale: str, seed: int) -> Any:
     from sklearn.cluster import KMeans
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     if clusters < 1:
         raise InputError(f"-k must be at least 1; got {clusters}.")
-    if len(X) < clusters:
-        raise InputError(f"The table has {len(X)} rows, too few for {clusters} clusters.")
+    if n_rows < clusters:
+        raise InputError(f"The table has {n_rows} rows, too few for {clusters} clusters.")
     kmeans = KMeans(clusters, n_init=10, random_state=seed)
     steps = [StandardScaler(), kmeans] if scale == "standard" else [kmeans]
-    return make_pipeline(*steps).fit(X)
+    return make_pipeline(*steps)
 
 
 def run(
-    source: Source, settings: Settings, out: str | None, report: str | None, force: bool, say: Say
+    source: Source,
+    settings: Settings,
+    engine: str,
+    out: str | None,
+    report: str | None,
+    force: bool,
+    say: Say,
 ) -> None:
     """Fit, print, write."""
+    from treemeans.cli.engine import chosen
+
     check_free([out, report], force=force)
+    engine = chosen(engine, source.path, source.names, say)
+    if engine != "memory":
+        _run_large(source, settings, engine, out, report, say)
+        return
     table = source.load()
     for note in table.notes:
         say.aside(f"Note: {note}")
     model = fit_model(table, settings, progress=say.shows_progress)
+    _deliver(model, table, settings, out, say)
+    if report:
+        _report(model, report, table.X, source.title, say)
+
+
+def _run_large(
+    source: Source, settings: Settings, engine: str, out: str | None, report: str | None, say: Say
+) -> None:
+    """The same, on a table in parts."""
+    from treemeans.cli.large import opened
+    from treemeans.parts.sketch import TakeSketch
+
+    assert source.path is not None
+    with opened(
+        source.path, source.names, source.id, source.missing, dask=engine == "dask"
+    ) as table:
+        for note in table.notes:
+            say.aside(f"Note: {note}")
+        model = fit_large(table, settings, say)
+        _deliver(model, table, settings, out, say)
+        if report:
+            _report(model, report, table.parts.ask(TakeSketch(_SHOWN)).sample, source.title, say)
+            if table.n_rows > _SHOWN:
+                say.aside(f"Its histograms are of {_SHOWN:,} rows, drawn evenly from all.")
+
+
+def _deliver(
+    model: ExKMC, table: Encoded | Large, settings: Settings, out: str | None, say: Say
+) -> None:
+    """Say what was found, and write the model."""
     say.words(_opening(table, settings))
     say.words(f"\n{model.rules()}\n")
     say.words(curve(model))
@@ -126,21 +198,23 @@ def run(
     if out:
         model.save(out)
         say.aside(f"The model is in {out}.")
-    if report:
-        from treemeans import write_report
-
-        write_report(model, report, table.X, title=source.title, force=True)
-        say.aside(f"The report is in {report}.")
 
 
-def _opening(table: Encoded, settings: Settings) -> str:
+def _report(model: ExKMC, report: str, X: NDArray[np.float64], title: str, say: Say) -> None:
+    from treemeans import write_report
+
+    write_report(model, report, X, title=title, force=True)
+    say.aside(f"The report is in {report}.")
+
+
+def _opening(table: Encoded | Large, settings: Settings) -> str:
     how = (
         "on standardised columns; the rules are in your own units"
         if settings.scale == "standard"
         else "on the columns as they are"
     )
     names = {column.source or column.name for column in table.columns}
-    return f"{len(table.X):,} rows and {len(names)} columns, clustered {how}."
+    return f"{table.n_rows:,} rows and {len(names)} columns, clustered {how}."
 
 
 def curve(model: ExKMC) -> str:
@@ -153,10 +227,10 @@ def curve(model: ExKMC) -> str:
     return "\n".join(lines)
 
 
-def summary(model: ExKMC, table: Encoded) -> dict[str, Any]:
+def summary(model: ExKMC, table: Encoded | Large) -> dict[str, Any]:
     """What a machine wants to know of a fit."""
     return {
-        "n_rows": len(table.X),
+        "n_rows": table.n_rows,
         "n_rows_dropped": table.dropped,
         "n_leaves": model.n_leaves_,
         "cost": model.inertia_,

@@ -40,6 +40,11 @@ class Encoded:
     dropped: int
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def n_rows(self) -> int:
+        """Rows that X holds."""
+        return len(self.X)
+
 
 def encode(
     table: pa.Table,

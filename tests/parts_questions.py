@@ -2,6 +2,8 @@
 
 import os
 import time
+import uuid
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,12 +45,8 @@ class HeldUp(Total):
     folder: str = ""
 
     def ask(self, block):
-        here = Path(self.folder) / "pid"
-        if block.number == self.number and not here.exists():
-            draft = here.with_suffix(".draft")
-            draft.write_text(str(os.getpid()))
-            draft.rename(here)  # whole or not at all
-            time.sleep(600)
+        if block.number == self.number:
+            wait_to_be_killed(self.folder)
         return super().ask(block)
 
 
@@ -74,3 +72,45 @@ class Slow(Total):
         while not Path(self.until).exists():
             time.sleep(0.01)
         return super().ask(block)
+
+
+@dataclass(frozen=True)
+class Crowd(Question):
+    """How many blocks of rows made by ``tracked`` were in a process at the same time, at most."""
+
+    def ask(self, block):
+        return len(alive)
+
+    def merge(self, one, other):
+        return max(one, other)
+
+
+alive = set()
+
+
+def tracked(number):
+    """Rows that are counted as long as they are there."""
+    rows = np.full((50, 3), float(number))
+    alive.add(id(rows))
+    weakref.finalize(rows, alive.discard, id(rows))
+    return rows
+
+
+def held_up(rows, folder, reads):
+    """The rows; whoever reads for the given time says who it is, and waits to be killed."""
+    (Path(folder) / f"read-{uuid.uuid4().hex}").touch()
+    if len(list(Path(folder).glob("read-*"))) >= reads:
+        wait_to_be_killed(folder)
+    return rows
+
+
+def wait_to_be_killed(folder):
+    """Once for each folder."""
+    try:
+        (Path(folder) / "taken").touch(exist_ok=False)
+    except FileExistsError:
+        return
+    draft = Path(folder) / "draft"
+    draft.write_text(str(os.getpid()))
+    draft.rename(Path(folder) / "pid")  # whole or not at all
+    time.sleep(600)

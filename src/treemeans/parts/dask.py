@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from treemeans.columns.dates import date_columns
 from treemeans.extras import need
 from treemeans.parts.block import Layout
-from treemeans.parts.errand import Errand, Reply, Stop, size_of
+from treemeans.parts.errand import Errand, Reply, size_of
 from treemeans.parts.fusing import fused
 from treemeans.parts.question import Answer, Parts, Question
-from treemeans.parts.running import Scheduler
+from treemeans.parts.running import Limit, Scheduler
 
 FAN_IN = 8  # replies that are merged at a time
 
@@ -74,8 +74,8 @@ class DaskParts(Parts):
     def ask(self, question: Question[Answer]) -> Answer:
         """Put a question to all parts, and merge their answers in the order of the parts."""
         layout = Layout(self.n_features, None if self.names is None else tuple(self.names))
-        limit = self.scheduler.limit()
-        errand = Errand(question, layout, self.firsts, Stop(limit.deadline))
+        limit = Limit.configured()
+        errand = Errand(question, layout, self.firsts, self.scheduler.stop(limit))
         reply = self.scheduler.run(self._graph(errand), errand.stop, limit)
         self.traffic.passes += 1
         self.traffic.asked += size_of(errand)
@@ -88,7 +88,7 @@ class DaskParts(Parts):
         """The answer, unless there is none."""
         if reply.refused is not None:
             raise ValueError(reply.refused)
-        if len(reply.empty) == self.n_parts:
+        if reply.asked == 0:
             raise ValueError(f"All {self.n_parts} partitions are empty; there are no rows.")
         if reply.empty and not self._warned:
             self._warned = True

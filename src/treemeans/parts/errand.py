@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.parts.block import Layout
-from treemeans.parts.question import Question
+from treemeans.parts.question import Question, in_order
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,15 @@ class Reply:
 
     Attributes
     ----------
-    answer : merged; None if no part had rows
+    answer : merged; nothing if no part had rows
+    asked : parts that had rows
     empty : numbers of the parts without rows
     refused : the sentence of the first part that cannot be used
     sent : bytes of the answers that left the parts
     """
 
-    answer: Any
+    answer: Any = None
+    asked: int = 0
     empty: tuple[int, ...] = ()
     refused: str | None = None
     sent: int = 0
@@ -85,25 +87,22 @@ class Errand:
         try:
             block = self.layout.block(number, first, rows, weights)
             if block.n_rows == 0:
-                return Reply(None, empty=(number,))
+                return Reply(empty=(number,))
             answer = self.question.ask(block)
         except ValueError as error:
-            return Reply(None, refused=str(error))
+            return Reply(refused=str(error))
         self.stop.check()
-        return Reply(answer, sent=size_of(answer))
+        return Reply(answer, asked=1, sent=size_of(answer))
 
     def merge(self, replies: Sequence[Reply]) -> Reply:
         """One reply for parts that follow each other."""
         refused = next((reply.refused for reply in replies if reply.refused is not None), None)
         if refused is not None:
-            return Reply(None, refused=refused)
-        answer = None
-        for reply in replies:
-            if reply.answer is not None:
-                later = reply.answer
-                answer = later if answer is None else self.question.merge(answer, later)
+            return Reply(refused=refused)
+        answers = [reply.answer for reply in replies if reply.asked]
         return Reply(
-            answer,
+            in_order(self.question, answers) if answers else None,
+            asked=sum(reply.asked for reply in replies),
             empty=tuple(number for reply in replies for number in reply.empty),
             sent=sum(reply.sent for reply in replies),
         )

@@ -18,7 +18,7 @@ def fused(graph: dict[Any, Any], asks: Iterable[Any]) -> dict[Any, Any]:
     try:
         spec = importlib.import_module("dask._task_spec")
         graph = spec.convert_legacy_graph(graph)
-        fuse, kind = spec.Task.fuse, spec.Task
+        fuse, kinds = spec.Task.fuse, (spec.Task, spec.Alias)
     except (ImportError, AttributeError):
         return graph
     needed = Counter(key for task in graph.values() for key in task.dependencies)
@@ -26,17 +26,15 @@ def fused(graph: dict[Any, Any], asks: Iterable[Any]) -> dict[Any, Any]:
     def own(task: Any) -> list[Any]:
         """Tasks that nothing else depends on."""
         found = [graph[key] for key in task.dependencies if needed[key] == 1 and key in graph]
-        return [t for t in found if type(t) is kind and not getattr(t, "block_fusion", False)]
+        return [t for t in found if type(t) in kinds and not getattr(t, "block_fusion", False)]
 
     graph = dict(graph)
     for key in asks:
-        task = graph[key]
-        if type(task) is kind:
-            before = [t for first in own(task) for t in _chain(first, own)]
-            if before:
-                graph[key] = fuse(*before, task, key=key)
-                for done in before:
-                    del graph[done.key]
+        before = [task for first in own(graph[key]) for task in _chain(first, own)]
+        if before:
+            graph[key] = fuse(*before, graph[key], key=key)
+            for task in before:
+                del graph[task.key]
     return graph
 
 

@@ -15,6 +15,7 @@ from treemeans.parts.errand import Reply, Stop
 
 TIMEOUT = "treemeans.timeout"
 DEFAULT_TIMEOUT = "1 hour"
+_PATIENCE = 3.0  # seconds for the scheduler to say how many workers there are
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,9 @@ class Scheduler:
         is_client = type(owner).__module__.split(".")[0] == "distributed"
         return cls(get, owner if is_client else None)
 
-    def limit(self) -> Limit:
-        """How long the next pass may take."""
-        return Limit.configured()
+    def stop(self, limit: Limit) -> Stop:
+        """What ends a pass here; on a cluster, whose clocks may differ, its scheduler does."""
+        return Stop(limit.deadline if self.client is None else None)
 
     def run(self, graph: Any, stop: Stop, limit: Limit) -> Reply:
         """Compute a reply."""
@@ -164,9 +165,10 @@ def _killed(error: Any) -> str:
     key = error.task
     ours = isinstance(key, tuple) and "ask" in str(key[0])
     where = f"partition {key[1]} was" if ours else f"the task {key!r} was"
+    died = error.allowed_failures + 1
     return (
-        f"Dask gave up: {error.allowed_failures + 1} workers died while {where} being asked, most "
-        "likely because memory ran out; make the partitions smaller, or give the workers more "
+        f"Dask gave up: {died} worker{'s' if died > 1 else ''} died while {where} being asked, "
+        "most likely because memory ran out; make the partitions smaller, or give the workers more "
         "memory."
     )
 
@@ -174,7 +176,7 @@ def _killed(error: Any) -> str:
 def _workers(client: Any) -> str:
     """Whether there is anyone to do the work."""
     try:
-        found = len(client.sync(client.scheduler.ncores, callback_timeout=5))
+        found = len(client.sync(client.scheduler.ncores, callback_timeout=_PATIENCE))
     except Exception:  # whatever it is, the pass took too long, and that is what is told
         return "The scheduler does not answer."
     if found == 0:

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from treemeans.parts.draws import Draw, DrawRows, uniforms
-from treemeans.parts.kmeans import kmeans, sample_size
+from treemeans.parts.kmeans import coreset_size, kmeans, sample_size
 from treemeans.parts.sketch import TakeSketch
 from treemeans.parts.sums import Columns, add_by_group, exact_total, total_of
 from treemeans.parts.tally import TakeTally
@@ -218,7 +218,7 @@ def test_parts_of_other_numbers_leave_no_trace(dtype):
     )
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.data())
 def test_small_tables_leave_no_trace_either(data):
     n, k = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 6))
@@ -327,6 +327,9 @@ def test_huge_numbers_are_refused():
     parts, sketch = in_parts(blobs() * 1e160, 3)
     with pytest.raises(ValueError, match="overflow"):
         kmeans(parts, sketch, 3, 0)
+    parts, sketch = in_parts(blobs(), 3)
+    with pytest.raises(ValueError, match="overflow"):
+        kmeans(parts, sketch, 3, 0, init=np.full((3, 4), 1e200), size=100)
 
 
 def test_samples_have_a_size_that_does_not_depend_on_the_rows():
@@ -334,3 +337,7 @@ def test_samples_have_a_size_that_does_not_depend_on_the_rows():
     assert sample_size(25, 100) == 20_000
     assert sample_size(10_000, 10) == 419
     assert sample_size(10_000, 100) == 2000
+    assert coreset_size(8192, 25, 10**5) == 8192
+    assert coreset_size(8192, 25, 10**6) == 15_625
+    assert coreset_size(8192, 25, 10**8) == coreset_size(8192, 25, 10**10) == 65_536
+    assert coreset_size(419, 10_000, 10**8) == 838

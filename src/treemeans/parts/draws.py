@@ -73,11 +73,14 @@ class Sample:
             rows=np.concatenate([self.rows, other.rows])[kept],
         )
 
-    def standing_for_all(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The sample's rows, and how much each weighs for all rows."""
-        threshold = self.keys[self.size] if len(self.keys) > self.size else self.limit
-        chance = np.minimum(1.0, self.shares[: self.size] * threshold)
-        return self.rows[: self.size], self.weights[: self.size] / chance
+    def standing_for_all(
+        self, size: int | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The sample's rows, and how much each weighs for all rows; ``size`` of them, or all."""
+        size = self.size if size is None else min(size, self.size)
+        threshold = self.keys[size] if len(self.keys) > size else self.limit
+        chance = np.minimum(1.0, self.shares[:size] * threshold)
+        return self.rows[:size], self.weights[:size] / chance
 
 
 @dataclass(frozen=True)

@@ -29,25 +29,21 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from treemeans import _core
 from treemeans.parts.draws import Draw, DrawRows
-from treemeans.parts.passes import Passes, Told
+from treemeans.parts.passes import Passes, Together, Told
 from treemeans.parts.question import Parts
 from treemeans.parts.scaler import fit_scaler, name_columns
 from treemeans.parts.sketch import Sketch
 from treemeans.parts.sums import Columns
-from treemeans.parts.tally import Lottery, TakeTally, Tally
+from treemeans.parts.tally import OVERFLOW, Lottery, TakeTally, Tally
 from treemeans.reference import Reference
 from treemeans.tables import as_points
 
 Floats = NDArray[np.float64]
-OVERFLOW = (
-    "The squared distances overflow: the values are too large. "
-    "Scale the data, for example with StandardScaler."
-)
-
 _ROUNDS = 4  # coresets at most
 _STARTS = 10  # of k-means in memory
 _SURPRISE = 1.05  # times as dear as the coreset made believe
 _FORESIGHT = 100  # rounds of a leap at most
+_GAIN = 0.1  # of the tolerance: what a pass must lower the cost by to be worth another
 _NEAR = 1e-12  # moves over the variance: from here on, leaps gain nothing over Lloyd's rounds
 
 
@@ -124,7 +120,8 @@ class Search:
     columns : fixed point of the columns of the space
     pipeline : what takes rows to the space; None where X is the space itself
     n_rows : of all parts
-    size : rows to draw
+    size : rows on which centers are searched for
+    coreset : rows to draw for that, the more of which know better where rounds lead
     seed : of all that is drawn
     """
 
@@ -133,13 +130,18 @@ class Search:
     pipeline: Pipeline | None
     n_rows: int
     size: int
+    coreset: int
     seed: int
 
-    def count(self, centers: Floats, what: str, lottery: Lottery | None = None) -> Pass:
-        """One pass that prices centers."""
-        reference = Reference(np.ascontiguousarray(centers), self.pipeline, False)
-        tally = self.passes.ask(TakeTally(reference, self.columns, lottery), what)
-        return Pass(centers, tally, self.columns)
+    def count(self, tried: list[Floats], what: str, lottery: Lottery | None = None) -> list[Pass]:
+        """One pass that prices several sets of centers."""
+        references = [Reference(centers, self.pipeline, False) for centers in tried]
+        questions = (TakeTally(reference, self.columns, lottery) for reference in references)
+        tallies = self.passes.ask(Together(tuple(questions)), what)
+        return [
+            Pass(centers, tally, self.columns)
+            for centers, tally in zip(tried, tallies, strict=True)
+        ]
 
     def lottery(self, rows: Rows, centers: Floats, turn: int) -> Lottery:
         """Half of what is drawn goes by cost, half evenly by cluster, going by ``rows``."""
@@ -147,7 +149,7 @@ class Search:
         cost = float(base @ rows.weights)
         weight = np.bincount(nearest, rows.weights, len(centers))
         weight[weight == 0] = rows.weights.min()
-        draw = Draw.of(self.seed, turn, self.size, 1.0, self.n_rows)
+        draw = Draw.of(self.seed, turn, self.coreset, 1.0, self.n_rows)
         per_cost = 0.5 / cost if cost > 0 else 1.0
         return Lottery(draw, per_cost, 0.5 / len(centers) / weight)
 
@@ -161,6 +163,11 @@ def one_thread() -> AbstractContextManager[Any]:
 def sample_size(n_features: int, n_clusters: int) -> int:
     """Rows to draw: enough of every cluster, and no more than are quickly sent and clustered."""
     return max(min(max(1 << 13, 200 * n_clusters), (1 << 22) // n_features), 20 * n_clusters)
+
+
+def coreset_size(size: int, n_features: int, n_rows: int) -> int:
+    """A part of all rows that costs little beside a pass over them, within bounds."""
+    return max(size, min(n_rows // 64, 8 * size, (1 << 23) // n_features))
 
 
 def kmeans(
@@ -208,7 +215,8 @@ def kmeans(
         rows, ends = Rows(before.transform(drawn), weights), before.transform(ends)
         name_columns(before, parts.names)
     columns = Columns.of(ends[0], ends[1], sketch.weight, sketch.whole)
-    search = Search(passes, columns, before, sketch.n_rows, size, seed)
+    coreset = coreset_size(size, parts.n_features, sketch.n_rows)
+    search = Search(passes, columns, before, sketch.n_rows, size, coreset, seed)
     return Reference(_cluster(search, rows, n_clusters, max_iter, tol, init), before, False)
 
 
@@ -224,7 +232,7 @@ def _cluster(
 ) -> Floats:
     """Centers of all rows, given some drawn evenly."""
     if init is None:
-        centers = _solve(search, drawn, n_clusters, None)
+        centers = _found_anew(drawn, n_clusters, search.seed)
     else:
         centers = _checked(init, (n_clusters, drawn.X.shape[1]))
     best, rows = _seed(search, drawn, centers, init is None)
@@ -246,60 +254,78 @@ def _seed(search: Search, rows: Rows, centers: Floats, anew: bool) -> tuple[Pass
     best: Pass | None = None
     for turn in range(1, _ROUNDS + 1):
         hoped = rows.cost(centers)
-        found = search.count(centers, "seeding", search.lottery(rows, centers, turn))
+        lottery = search.lottery(rows, centers, turn)
+        (found,) = search.count([centers], "seeding", lottery)
         if best is None or found.tally.cost < best.tally.cost:
             best = found
         surprised = found.tally.total > _SURPRISE * hoped
-        assert found.tally.sample is not None
-        rows = Rows(*found.tally.sample.standing_for_all())
+        sample = found.tally.sample
+        assert sample is not None
+        rows = Rows(*sample.standing_for_all())
         if not anew or (turn > 1 and not surprised):
             break
-        centers = _solve(search, rows, len(centers), best.means(rows))
+        few = Rows(*sample.standing_for_all(search.size))
+        starts = _found_anew(few, len(centers), search.seed), best.means(rows)
+        centers = min((_polished(rows, start) for start in starts), key=rows.cost)
     assert best is not None
     return best, rows
 
 
-def _solve(search: Search, rows: Rows, n_clusters: int, start: Floats | None) -> Floats:
-    """Centers of rows in memory: the best of several starts, ``start`` among them."""
+def _found_anew(rows: Rows, n_clusters: int, seed: int) -> Floats:
+    """Centers of rows in memory, of which there may be fewer than centers."""
     if len(rows.X) <= n_clusters:
         return np.resize(rows.X, (n_clusters, rows.X.shape[1]))
-    runs = [KMeans(n_clusters, n_init=_STARTS, random_state=search.seed)]
-    if start is not None:
-        runs.append(KMeans(n_clusters, n_init=1, init=start))
+    return _solved(rows, KMeans(n_clusters, n_init=_STARTS, random_state=seed))
+
+
+def _polished(rows: Rows, centers: Floats) -> Floats:
+    """Where k-means in memory leads from centers."""
+    if len(rows.X) <= len(centers):
+        return centers
+    return _solved(rows, KMeans(len(centers), n_init=1, init=centers))
+
+
+def _solved(rows: Rows, model: Any) -> Floats:
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # all rows may be more distinct
-        for run in runs:
-            run.fit(rows.X, sample_weight=rows.weights)
-    best: Any = min(runs, key=lambda run: run.inertia_)
-    return np.ascontiguousarray(best.cluster_centers_)
+        model.fit(rows.X, sample_weight=rows.weights)
+    return np.ascontiguousarray(model.cluster_centers_)
 
 
 def _lloyd(
     search: Search, found: Pass, rows: Rows, max_iter: int, tol: float, variance: float
 ) -> Floats:
-    """Lloyd's rounds until the centers hardly move, as scikit-learn has it."""
-    leaps = True
+    """Lloyd's rounds until the centers hardly move, as scikit-learn has it, or gain hardly.
+
+    They are rounds of leaps. Once a leap has led to something dearer than a plain round would
+    have, a pass prices both, and leaps are shorter.
+    """
+    still = 0.01 * max(tol, _NEAR) * variance
+    foresight, careful = _FORESIGHT, False
     means = found.means(rows)
     for _ in range(max_iter - 1):
         moved = float(((means - found.centers) ** 2).sum())
         if moved <= tol * variance:
             break
-        leap = leaps and moved > _NEAR * variance
-        aim = (
-            _leap(rows, found.centers, means, 0.01 * max(tol, _NEAR) * variance) if leap else means
-        )
-        following = search.count(aim, "k-means")
-        if leap and following.tally.total > found.bound(means):
-            leaps = False  # these rows know too little
+        aims = [means]
+        if moved > still:
+            leap = _leap(rows, found.centers, means, foresight, still)
+            aims = [leap, means] if careful else [leap]
+        tried = search.count(aims, "k-means")
+        plain = min(found.bound(means), tried[-1].tally.total)
+        failed = moved > still and tried[0].tally.total > plain
+        foresight = max(foresight // 4, 4) if failed else min(foresight * 2, _FORESIGHT)
+        if failed and not careful:
+            careful = True
             continue
-        if following.tally.cost >= found.tally.cost:
-            break
-        found = following
+        last, found = found, min(tried, key=lambda one: one.tally.cost)
         means = found.means(rows)
+        if last.tally.total - found.tally.total <= _GAIN * tol * last.tally.total:
+            break
     return means
 
 
-def _leap(rows: Rows, centers: Floats, means: Floats, still: float) -> Floats:
+def _leap(rows: Rows, centers: Floats, means: Floats, foresight: int, still: float) -> Floats:
     """Where Lloyd's rounds from ``means`` would end, for all that ``rows`` know.
 
     The means of all rows are ``means``, those of the coreset's rows a little off. By how much is
@@ -308,7 +334,7 @@ def _leap(rows: Rows, centers: Floats, means: Floats, still: float) -> Floats:
     """
     error = np.nan_to_num(means - rows.means(centers))
     at = means
-    for _ in range(_FORESIGHT):
+    for _ in range(foresight):
         following = rows.means(at) + error
         last, at = at, np.where(np.isnan(following), at, following)
         if float(((at - last) ** 2).sum()) <= still:

@@ -15,6 +15,11 @@ from treemeans.parts.sums import Columns, add_by_group, exact_total, slices, tot
 from treemeans.reference import Reference
 from treemeans.tables import as_points
 
+OVERFLOW = (
+    "The squared distances overflow: the values are too large. "
+    "Scale the data, for example with StandardScaler."
+)
+
 
 @dataclass(frozen=True)
 class Tally:
@@ -94,13 +99,16 @@ class TakeTally(Question[Tally]):
         for rows in slices(block.n_rows):
             weights = None if block.weights is None else block.weights[rows]
             base, nearest, _ = _core.price(as_points(space[rows]), self.reference.centers, 1)
+            costs = base if weights is None else base * weights
+            if not np.isfinite(costs).all():
+                raise ValueError(OVERFLOW)
             lines = self.columns.lines(summed[rows], weights)
             sample = None
             if self.lottery is not None:
                 first = block.first + rows.start
                 sample = self.lottery.sample(first, space[rows], base, nearest, weights)
-            cost = exact_total(base if weights is None else base * weights)
-            tally = self.merge(tally, Tally(cost, add_by_group(lines, nearest, k), sample))
+            sums = add_by_group(lines, nearest, k)
+            tally = self.merge(tally, Tally(exact_total(costs), sums, sample))
         return tally
 
     def merge(self, one: Tally, other: Tally) -> Tally:

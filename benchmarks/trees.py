@@ -87,6 +87,12 @@ class Cart:
 
     def labels(self, model: DecisionTreeClassifier, X: Table, leaves: int) -> NDArray[Any]:
         """Return the classes predicted by the first ``leaves`` leaves."""
+        return self.labels_of(model, model.apply(X), leaves)
+
+    def labels_of(
+        self, model: DecisionTreeClassifier, nodes: NDArray[Any], leaves: int
+    ) -> NDArray[Any]:
+        """Return the same for leaves of the whole tree, given by their numbers."""
         tree = model.tree_
         ancestor = np.arange(tree.node_count)
         for node in np.flatnonzero(tree.children_left >= 0):
@@ -94,7 +100,7 @@ class Cart:
                 if child >= 2 * leaves - 1:
                     ancestor[child] = ancestor[node]
         label = model.classes_[tree.value[:, 0].argmax(axis=1)]
-        classes: NDArray[Any] = label[ancestor[model.apply(X)]]
+        classes: NDArray[Any] = label[ancestor[nodes]]
         return classes
 
 

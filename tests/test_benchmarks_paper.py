@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from treemeans.baselines import CUBT, CLTree
+from treemeans.baselines import CUBT, CLTree, KDTree
 from treemeans.datasets import NAMES, TABLE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,6 +31,7 @@ from benchmarks.paper import (  # noqa: E402
 )
 from benchmarks.paper.cells import Cell, Plan  # noqa: E402
 from benchmarks.paper.results import Results  # noqa: E402
+from reference import Reference  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -135,6 +136,33 @@ def test_one_fit_of_cart_holds_the_smaller_trees(one_thread):
     for leaves in range(3, 13):
         alone = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0).fit(X, known.labels)
         np.testing.assert_array_equal(tree.labels(model, X, leaves), alone.predict(X))
+
+
+@pytest.mark.parametrize("name", ["iris", "digits"])
+def test_one_growth_of_the_kdtree_holds_the_trees_of_all_sizes(name, one_thread):
+    X, known = data.load(name).X, data.known(name, 0)
+    sizes = cells.sizes(TABLE[name].k, 5 * TABLE[name].k)[::-3]
+    found = list(methods.kdtree([Cell(name, "kdtree", "", 0, size) for size in sizes]))
+    assert [cell.leaves for cell, _ in found] == list(sizes)
+    for cell, result in found:
+        alone = KDTree(None, max_leaf_nodes=cell.leaves, reference=known.centers).fit(X)
+        expected = methods._path(alone, known)[0]
+        expected |= {"leaves": cell.leaves, "built": alone.n_leaves_}
+        assert result["rows"] == [pytest.approx(expected)]
+
+
+@pytest.mark.parametrize("name", ["wine", "20newsgroups4"])
+def test_labels_of_leaves_cost_what_those_of_rows_do(name, one_thread):
+    words = name == cells.WORDS
+    if words and not data.has_words():
+        pytest.skip("the four newsgroups are not there")
+    X = data.load_words()[0] if words else data.load(name).X
+    rng, n = np.random.default_rng(0), X.shape[0]
+    centers, leaf = rng.normal(size=(4, X.shape[1])), rng.integers(0, 9, size=n)
+    known = Reference(centers, rng.integers(0, 4, size=n), 2.0, 0.0, 0.0, 0)
+    labels = rng.integers(0, 4, size=9)
+    judged = methods.LeafJudge(X, known, leaf).row(labels, 9)
+    assert judged == pytest.approx(methods.Judge(X, known).row(labels[leaf], 9))
 
 
 def test_cltree_is_the_estimator_over_the_grid(monkeypatch, one_thread):

@@ -284,6 +284,18 @@ def test_kdtree_is_the_oracles(problem, as_sparse, n_leaves):
     assert_same_cuts(sapling, oracle_kdtree(X, weights, n_leaves))
 
 
+@given(tables(), st.lists(st.integers(1, 8), min_size=2, max_size=4))
+def test_kdtree_goes_along_cuts_that_are_there(problem, sizes):
+    """A sapling that had other sizes before gives the leaves of a fresh one."""
+    X, weights = problem
+    shared = sapling_for(X, None, weights)
+    for n_leaves in sizes:
+        fresh = sapling_for(X, None, weights)
+        expected = [fresh.rows(leaf).tolist() for leaf in kdtree(fresh, n_leaves)]
+        assert [sorted(shared.rows(leaf)) for leaf in kdtree(shared, n_leaves)] == expected
+        assert len(expected) == fresh.n_leaves
+
+
 @given(tables(), st.data())
 def test_kdtree_honours_the_limits(problem, data):
     X, weights = problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from treemeans.datasets import Dataset
 
 from .cells import WORDS
 
-_BLOCK = 4096  # rows whose distances are computed at a time
+_BLOCK = 4096  # rows that are held in full precision at a time
 
 
 @lru_cache(maxsize=1)
@@ -68,7 +68,13 @@ def known(name: str, seed: int) -> Reference:
     return reference.read(name, seed)
 
 
+def blocks(X: Any, *others: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield some rows after the other, in full precision, with the same rows of other arrays."""
+    for at in range(0, X.shape[0], _BLOCK):
+        some = slice(at, at + _BLOCK)
+        yield X[some].astype(np.float64), *(other[some] for other in others)
+
+
 def distances(X: Any, centers: NDArray[Any]) -> NDArray[np.float64]:
     """Return the squared distance of each row to each center."""
-    blocks = [X[at : at + _BLOCK].astype(np.float64) for at in range(0, X.shape[0], _BLOCK)]
-    return np.vstack([pairwise_distances(rows, centers) ** 2 for rows in blocks])
+    return np.vstack([pairwise_distances(rows, centers) ** 2 for (rows,) in blocks(X)])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
-from cost import kmeans_cost
 from methods import sklearn_kmeans
 from numpy.typing import NDArray
 from reference import Reference
@@ -21,36 +21,16 @@ from treemeans.baselines import IMM, KDTree
 from treemeans.baselines.deviance import overgrow as overgrow_deviance
 from treemeans.baselines.siblings import Pruner, join
 from treemeans.baselines.virtual import overgrow as overgrow_virtual
+from treemeans.grow.base import Task
+from treemeans.grow.kdtree import kdtree as grow_kdtree
+from treemeans.grow.sapling import Sapling
 
 from . import data
 from .cells import ALPHA, MIN_RD, MIN_Y, MINDIST, TIMED_SIZE, Cell, sizes
+from .judge import Judge, LeafJudge, Row
 
-Row: TypeAlias = dict[str, Any]
 Result: TypeAlias = dict[str, Any]
 Yields: TypeAlias = Iterator[tuple[Cell, Result]]
-
-
-class Judge:
-    """Prices labels by one reference."""
-
-    def __init__(self, X: Any, known: Reference) -> None:
-        self.X, self.known = X, known
-        self.distances = data.distances(X, known.centers)
-
-    def row(self, labels: NDArray[Any], leaves: int) -> Row:
-        """Return what a clustering by a tree costs, and how like the reference it is."""
-        known, each = self.known, np.arange(len(labels))
-        return {
-            "leaves": int(leaves),
-            "ratio": kmeans_cost(self.X, labels) / known.inertia,
-            "surrogate": float(self.distances[each, labels].sum()) / known.inertia,
-            "accuracy": float((labels == known.labels).mean()),
-        }
-
-    def totals(self, group: NDArray[Any], n: int) -> NDArray[np.float64]:
-        """Return the cost of each group of rows to each center."""
-        columns = [np.bincount(group, column, minlength=n) for column in self.distances.T]
-        return np.stack(columns, axis=1)
 
 
 def imm(cells: list[Cell]) -> Yields:
@@ -83,11 +63,11 @@ def cart(cells: list[Cell]) -> Yields:
     X, method = data.load(cells[0].data).X, TREES["cart_labels"]
     for cell in cells:
         known = data.known(cell.data, cell.seed)
-        start = time.perf_counter()
-        model = method.fit(X, known, cell.leaves, cell.seed)
-        seconds, judge = time.perf_counter() - start, Judge(X, known)
+        model, seconds = _timed(method.fit, X, known, cell.leaves, cell.seed)
+        first, leaf = np.unique(model.apply(X), return_inverse=True)
+        judge = LeafJudge(X, known, leaf)
         rows = [
-            judge.row(method.labels(model, X, leaves), leaves)
+            judge.row(method.labels_of(model, first, leaves), leaves)
             for leaves in sizes(len(known.centers), cell.leaves)
             if leaves <= model.get_n_leaves()
         ]
@@ -95,14 +75,50 @@ def cart(cells: list[Cell]) -> Yields:
 
 
 def kdtree(cells: list[Cell]) -> Yields:
-    """A tree for each number of leaves: ``built`` of them, which are at most ``leaves``."""
+    """One growth for all numbers of leaves of a reference: they cut the same nodes alike.
+
+    A row has the ``leaves`` that were allowed; the tree has those that it ``built``. The seconds
+    of the growth stand in the first cell of each reference.
+    """
     X = data.load(cells[0].data).X
-    for cell in cells:
-        known = data.known(cell.data, cell.seed)
-        tree = KDTree(None, max_leaf_nodes=cell.leaves, reference=known.centers)
-        model, seconds = _timed(tree.fit, X)
-        row = {**_path(model, known)[0], "leaves": cell.leaves, "built": int(model.n_leaves_)}
-        yield cell, {"rows": [row], "seconds": seconds}
+    for seed, some in groupby(cells, key=lambda cell: cell.seed):
+        group, known = list(some), data.known(cells[0].data, seed)
+        budgets = [cell.leaves for cell in group]
+        model, seconds = _timed(Halves(budgets, reference=known.centers).fit, X)
+        judge = LeafJudge(X, known, model.leaf_)
+        for cell in group:
+            labels, built = model.trees_[cell.leaves]
+            row = {**judge.row(labels, cell.leaves), "built": built}
+            yield cell, {"rows": [row], "seconds": seconds}
+            seconds = 0.0
+
+
+class Halves(KDTree):
+    """The KD-trees of several sizes, from one growth.
+
+    Attributes
+    ----------
+    leaf_ : for each row, its leaf among those that any of the trees parts
+    trees_ : for each size, the labels of those leaves, and the number of leaves of its tree
+    """
+
+    def __init__(self, budgets: list[int], *, reference: Any = None) -> None:
+        super().__init__(None, max_leaf_nodes=max(budgets), reference=reference)
+        self.budgets = budgets
+
+    def _sapling(self, task: Task) -> Sapling:
+        sapling = task.sapling()
+        trees = {budget: grow_kdtree(sapling, budget) for budget in self.budgets}
+        ends, self.leaf_ = np.unique(sapling.leaf_of_row(), return_inverse=True)
+        self.trees_ = {}
+        for budget, leaves in trees.items():
+            label = np.full(sapling.n_nodes, -1)
+            label[leaves] = np.array(sapling.label)[leaves]
+            for node in np.flatnonzero(np.array(sapling.feature) >= 0):  # parents come first
+                if label[node] >= 0:
+                    label[[sapling.left[node], sapling.right[node]]] = label[node]
+            self.trees_[budget] = label[ends], len(leaves)
+        return sapling
 
 
 def cltree(cells: list[Cell]) -> Yields:

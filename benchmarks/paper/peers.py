@@ -20,7 +20,8 @@ import rivals
 
 from . import data
 from .cells import Cell
-from .methods import Judge, Result
+from .judge import Judge
+from .methods import Result
 
 WORKER = Path(__file__).with_name("peer_worker.py")
 GEMCLUS = "gemclus==1.1.1"

@@ -15,23 +15,41 @@ from treemeans.grow.sprout import between
 _EQUAL = 1e-12  # variances closer than this, relatively, are the same
 
 
-def kdtree(sapling: Sapling, n_leaves: int) -> None:
-    """Cut a sapling of one leaf level by level into up to ``n_leaves`` of about equal weight.
+def kdtree(sapling: Sapling, n_leaves: int) -> list[int]:
+    """Cut a sapling level by level into up to ``n_leaves`` of about equal weight; return them.
 
     A node is cut while each half can have the size that ``n_leaves`` equal leaves would have. The
     cut lies above the lower median of the feature with the largest variance (the lowest feature
     among equals), or below it where that is the largest value. Where the limits forbid the cut,
     the feature that varies next most is tried.
+
+    How a node is cut does not depend on ``n_leaves``: a sapling that was cut into more or fewer
+    leaves before is walked along its cuts, and only those that it lacks are made.
     """
     size = _leaf_size(sapling, n_leaves)
-    queue = deque([0])
-    while queue and sapling.n_leaves < n_leaves:
+    queue, leaves = deque([0]), list[int]()
+    while queue:
         node = queue.popleft()
-        if _unit(sapling) * sapling.weight(node) < 2 * size or not sapling.may_cut(node):
-            continue
-        cut = _cut(sapling, node)
-        if cut is not None:
-            queue.extend(sapling.split(node, *cut))
+        children = None
+        if len(leaves) + len(queue) + 1 < n_leaves and _is_large(sapling, node, size):
+            children = _children(sapling, node)
+        if children is None:
+            leaves.append(node)
+        else:
+            queue.extend(children)
+    return leaves
+
+
+def _is_large(sapling: Sapling, node: int, size: float) -> bool:
+    return _unit(sapling) * sapling.weight(node) >= 2 * size and sapling.may_cut(node)
+
+
+def _children(sapling: Sapling, node: int) -> tuple[int, int] | None:
+    """The two halves of a node, which is cut now if it was not before."""
+    if sapling.feature[node] >= 0:
+        return sapling.left[node], sapling.right[node]
+    cut = _cut(sapling, node)
+    return None if cut is None else sapling.split(node, *cut)
 
 
 def _unit(sapling: Sapling) -> float:

@@ -12,11 +12,14 @@ from treemeans.datasets import NAMES, TABLE
 SMALL = ("iris", "wine", "breast_cancer", "digits", "mice_protein", "anuran")
 LARGE = ("avila", "covtype", "20newsgroups", "cifar10")
 REAL = (*SMALL, *LARGE)
+# The paper could run CLTree and CUBT on its small sets alone; ours go on to the next larger one.
+GRIDDED = (*SMALL, "avila")
 SYNTHETIC = ("synthetic_1", "synthetic_2")
 # The paper times "seven real datasets" and does not name them: these are the largest.
 TIMED = ("digits", "mice_protein", "anuran", *LARGE)
-# The four newsgroups of the paper's example trees; not a row of its table.
-WORDS = "20newsgroups4"
+# Examples of the paper that are no rows of its table: the trees of four newsgroups, and its
+# Figure 1 in the plane.
+WORDS, PLANE = "20newsgroups4", "plane"
 QUICK = ("iris", "wine", "breast_cancer", "digits", "mice_protein", "avila", "synthetic_1")
 
 TITLES = {
@@ -33,6 +36,7 @@ TITLES = {
     "synthetic_1": "Synthetic I",
     "synthetic_2": "Synthetic II",
     WORDS: "four newsgroups",
+    PLANE: "the plane",
 }
 METHODS = {
     "imm": "IMM",
@@ -48,8 +52,12 @@ PEERS = {
     "shallow": "ShallowTree",
     "kauri": "Kauri (gemclus)",
 }
-# Those that need no leaf count of the plots: sizes, times, the words, and a tree of n leaves.
-EXTRAS = ("size", "time", "words", "whole")
+# Other ways in which CUBT may join its leaves; no lines of the plots.
+JOINS = {"cubt_ratio": "CUBT (join: ratio)", "cubt_dissimilarity": "CUBT (join: dissimilarity)"}
+# What is no line of the plots: sizes, times, a tree of n leaves, the examples, other joinings.
+EXTRAS = ("size", "time", "whole", "words", "regions", *JOINS)
+# Methods that look at the number of leaves from the start: a cell for each.
+EACH_SIZE = ("kdtree",)
 
 # The grids of the paper's appendix.
 MIN_SPLIT = (10, 20, 30, 50, 100, 200, 500, 1000, 1500, 2000)
@@ -98,11 +106,14 @@ class Cell:
         return float(dict(part.split("=") for part in self.setting.split(","))[name])
 
 
+EXAMPLES = (Cell(WORDS, "words", "", 0, 8), Cell(PLANE, "regions", "", 0, 300))
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a run is asked for."""
 
-    data: tuple[str, ...] = (*NAMES, WORDS)
+    data: tuple[str, ...] = (*NAMES, WORDS, PLANE)
     methods: tuple[str, ...] = (*METHODS, *EXTRAS)
     seeds: tuple[int, ...] = SEEDS
     quick: bool = False
@@ -117,9 +128,10 @@ class Plan:
         return [cell for data in self.data for cell in self._cells_of(data)]
 
     def _cells_of(self, data: str) -> Iterator[Cell]:
-        if data == WORDS:
-            if "words" in self.methods:
-                yield Cell(WORDS, "words", "", 0, 8)
+        for example in EXAMPLES:
+            if example.data == data and example.method in self.methods:
+                yield example
+        if data not in NAMES:
             return
         for method in self.methods:
             for setting in self._settings(data, method):
@@ -133,13 +145,15 @@ class Plan:
         return self.seeds[:1] if method in PEERS else self.seeds
 
     def _settings(self, data: str, method: str) -> Iterator[str]:
-        if method == "words":
+        if method in ("words", "regions") or (method in JOINS and self.quick):
             return
-        if method in ("cltree", "cubt", "whole", *PEERS) and data not in SMALL:
-            return  # as in the paper
+        if method in ("whole", *JOINS, *PEERS) and data not in SMALL:
+            return
+        if method in ("cltree", "cubt") and data not in (SMALL if self.quick else GRIDDED):
+            return
         if method == "cltree":
             yield from (f"min_split={value}" for value in _some(MIN_SPLIT, self.quick, 3))
-        elif method == "cubt":
+        elif method in ("cubt", *JOINS):
             for minsize, mindev in product(MINSIZE, MINDEV):
                 if not self.quick or (minsize, mindev) in ((5, 0.001), (15, 0.001), (5, 0.7)):
                     yield f"minsize={minsize},mindev={mindev}"
@@ -159,7 +173,7 @@ class Plan:
             return (TABLE[data].n,)
         if method in ("imm", "shallow"):  # a leaf for each center
             return (k,)
-        if method in ("kdtree", *PEERS):
+        if method in (*EACH_SIZE, *PEERS):
             coarse = self.quick or method in PEERS
             return coarse_sizes(k) if coarse else sizes(k, self.most(data))
         return (self.most(data),)

@@ -9,14 +9,15 @@ from pathlib import Path
 
 from treemeans.datasets import NAMES
 
-from . import data, run
-from .cells import EXTRAS, METHODS, PEERS, QUICK, SEEDS, WORDS, Plan
+from . import data, run, sheets
+from .cells import EXTRAS, METHODS, PEERS, PLANE, QUICK, SEEDS, WORDS, Plan
 from .page import FIGURES, write
 from .results import Results
 
 HERE = Path(__file__).resolve().parents[1]
 HOUR = 3600.0
 LIMIT_QUICK = 60.0
+SHEETS = "results"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,8 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ended = run.run(cells, options.limit, fresh=options.fresh, folder=options.cells)
         print(", ".join(f"{count} {how}" for how, count in ended.items()), file=sys.stderr)
     figures = options.figures or FIGURES
-    page = write(Results.read(options.cells), options.out, plan, options.limit, figures)
-    print(page)
+    results = Results.read(options.cells)
+    if options.sheets:
+        sheets.write(results.kept, options.out / SHEETS)
+    print(write(results, options.out, plan, options.limit, figures))
 
 
 def plan_of(options: argparse.Namespace) -> Plan:
@@ -38,14 +41,14 @@ def plan_of(options: argparse.Namespace) -> Plan:
     names = QUICK if options.quick else NAMES
     methods = (*(options.methods or (*METHODS, *EXTRAS)), *(PEERS if options.peers else ()))
     seeds = options.seeds or (SEEDS[:2] if options.quick else SEEDS)
-    return Plan(options.data or (*names, WORDS), methods, seeds, options.quick)
+    return Plan(options.data or (*names, WORDS, PLANE), methods, seeds, options.quick)
 
 
 def read(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line; sort the names after --only by what they are."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    kinds = {"data": (*NAMES, WORDS), "methods": (*METHODS, *EXTRAS), "figures": FIGURES}
+    kinds = {"data": (*NAMES, WORDS, PLANE), "methods": (*METHODS, *EXTRAS), "figures": FIGURES}
     for kind in kinds:
         setattr(options, kind, ())
     for name in options.only:
@@ -87,6 +90,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--peers", action="store_true", help="other packages too, in environments of their own")
     add("--fresh", action="store_true", help="compute again what is kept")
     add("--cached", action="store_true", help="compute nothing: write the page from what is kept")
+    add("--sheets", action="store_true", help=f"write all results to {SHEETS}/*.csv too")
     add("--out", type=Path, metavar="FOLDER", help="of the page (default benchmarks; quick: cache)")
-    add("--cells", type=Path, default=run.FOLDER, metavar="FOLDER", help="where results are kept")
+    add(
+        "--cells",
+        type=Path,
+        default=run.FOLDER,
+        metavar="FOLDER",
+        help=f"where results are kept; with --cached also benchmarks/{SHEETS}",
+    )
     return parser

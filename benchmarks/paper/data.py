@@ -53,6 +53,14 @@ def group_names() -> list[str]:
         return [str(name) for name in file["target_names"]]
 
 
+def plane(seed: int = 3, n: int = 300) -> NDArray[np.float64]:
+    """Return three slanted bundles in the plane; the paper does not give the points of its own."""
+    rng = np.random.default_rng(seed)
+    slant = np.array([[1.6, 1.2], [0.0, 1.0]])
+    means = np.array([[-3.0, -3.0], [-1.0, 3.0], [3.5, 0.5]])
+    return np.vstack([rng.normal(size=(n // 3, 2)) @ slant + mean for mean in means])
+
+
 @lru_cache(maxsize=8)
 def known(name: str, seed: int) -> Reference:
     """Return the paper's reference: 10 starts, 300 iterations. Other tables share its file."""

@@ -255,10 +255,16 @@ def _line(
     if bars:
         every = max(1, len(leaves) // 12)
         ax.errorbar(
-            leaves, median, deviation, errorevery=every, capsize=2, label=label, **STYLE[method]
+            leaves,
+            median,
+            deviation,
+            errorevery=every,
+            capsize=2,
+            label=label,
+            **STYLE.get(method, {}),
         )
     else:
-        ax.plot(leaves, median, label=label, **STYLE[method])
+        ax.plot(leaves, median, label=label, **STYLE.get(method, {}))
     return True
 
 

@@ -10,29 +10,21 @@ import numpy as np
 from matplotlib import pyplot
 from numpy.typing import NDArray
 
-from treemeans import ExKMC, plot_regions, plot_tree
+from treemeans import plot_regions, plot_tree
 from treemeans.drawing import palette
 
 from . import data
 from .cells import WORDS, Cell
-from .methods import words_model
+from .methods import plane_model, words_model
 
 DPI = 110
 K = 3
 
 
-def plane(seed: int = 3, n: int = 300) -> NDArray[np.float64]:
-    """Return three slanted bundles in the plane; the paper does not give the points of its own."""
-    rng = np.random.default_rng(seed)
-    slant = np.array([[1.6, 1.2], [0.0, 1.0]])
-    means = np.array([[-3.0, -3.0], [-1.0, 3.0], [3.5, 0.5]])
-    return np.vstack([rng.normal(size=(n // K, 2)) @ slant + mean for mean in means])
-
-
 def regions(path: Path) -> Path:
     """Figure 1: the reference, k leaves, 2 k leaves, as many as it takes, and two of the trees."""
-    X = plane()
-    model = ExKMC(K, max_leaf_nodes=len(X), random_state=0).fit(X)
+    X = data.plane()
+    model = plane_model(X)
     figure, axes = pyplot.subplots(2, 4, figsize=(16, 8), layout="constrained")
     axes[0, 0].scatter(*X.T, c=[palette.fill(label) for label in model.reference_labels_], s=14)
     axes[0, 0].set_title("k-means (reference)")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from treemeans.datasets import TABLE
 
+from . import sheets
 from .cells import Cell
 from .run import DONE, FOLDER
 
@@ -49,7 +50,9 @@ class Results:
 
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Results:
-        """Read every cell of a folder."""
+        """Read every cell of a folder: a file for each, or the two tables of them all."""
+        if (folder / sheets.CELLS).exists():
+            return cls(sheets.read(folder))
         found = cls()
         for path in sorted(folder.glob("*/*/*.json")):
             kept = json.loads(path.read_text())
@@ -86,7 +89,7 @@ class Results:
     def _curve(self, data: str, method: str, what: str) -> Curve | None:
         rows: dict[int, dict[int, Kept]] = defaultdict(dict)  # by leaves and seed
         for cell, kept in self.done(data, method).items():
-            for row in kept["rows"]:
+            for row in kept.get("rows", ()):
                 known = rows[row["leaves"]].get(cell.seed)
                 if known is None or row["ratio"] < known["ratio"]:
                     rows[row["leaves"]][cell.seed] = row
@@ -116,7 +119,7 @@ class Results:
 
     def paths(self, data: str, method: str) -> Iterable[list[Kept]]:
         """Return the rows of each finished cell, by leaves."""
-        return [kept["rows"] for kept in self.done(data, method).values()]
+        return [kept.get("rows", []) for kept in self.done(data, method).values()]
 
     def packages(self) -> set[str]:
         """Return the versions of the code that the cells were computed with."""

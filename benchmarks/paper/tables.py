@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from treemeans.datasets import NAMES, TABLE
 
 from .cells import METHODS, PEERS, TIMED, TITLES, Plan
-from .claims import MISSING, Claim
+from .claims import BETTER, MISSING, PARTLY, SEEN, UNSEEN, Claim
 from .results import Results
 from .run import FAILED, OVER
 
@@ -72,6 +73,8 @@ def times(results: Results) -> str:
             threads = int(cell.option("threads"))
             numbers = [kept["kmeans"], kept["imm"], kept["exkmc"]]
             seconds = [f"{number:.3g}" for number in numbers]
+            if not kept.get("again", True):
+                seconds[0] += " *"
             part = f"{kept['exkmc'] / kept['kmeans']:.3g}"
             rows.append([TITLES[name], str(threads), *seconds, part])
     head = ("data set", "processes", "KMeans, s", "IMM, s", "ExKMC, s", "ExKMC / KMeans")
@@ -79,15 +82,25 @@ def times(results: Results) -> str:
 
 
 def statements(results: Results, claims: Iterable[Claim]) -> str:
-    """Return the paper's statements with ours."""
+    """Return the paper's statements with ours; where they differ, with the reason."""
     rows = []
     for claim in claims:
         finding = claim.check(results)
         ours = finding.ours or "-"
+        if claim.why and finding.verdict in (BETTER, PARTLY, UNSEEN):
+            ours += f". *Why:* {claim.why}"
         rows.append([claim.place, claim.sentence, claim.reading, f"**{finding.verdict}**", ours])
-    head = ("where", "the paper states", "read as", "we see", "our numbers")
+    head = ("where", "the paper states", "read as", "we see", "our numbers; why, where we differ")
     lines = markdown(head, rows).split("\n")
     return "\n".join([lines[0], "| :-- | :-- | :-- | :-- | :-- |", *lines[2:]])
+
+
+def verdicts(results: Results, claims: Iterable[Claim]) -> str:
+    """Return how many statements ended how."""
+    found = Counter(claim.check(results).verdict for claim in claims)
+    order = (SEEN, BETTER, PARTLY, UNSEEN, MISSING)
+    counts = ", ".join(f"{found[verdict]} {verdict}" for verdict in order if found[verdict])
+    return f"{sum(found.values())} statements: {counts}."
 
 
 def seconds(results: Results) -> str:

@@ -155,6 +155,17 @@ def test_one_growth_of_the_kdtree_holds_the_trees_of_all_sizes(name, one_thread)
         assert result["rows"] == [pytest.approx(expected)]
 
 
+def test_a_method_of_ones_own_is_an_estimator_and_a_title(one_thread):
+    asked = [Cell("iris", "mine", "", seed, leaves) for seed in (0, 1) for leaves in (3, 6)]
+    mine = methods.fitted(
+        lambda centers, leaves, seed: KDTree(None, reference=centers, max_leaf_nodes=leaves)
+    )
+    known = list(methods.kdtree([replace(cell, method="kdtree") for cell in asked]))
+    for (cell, result), (_, expected) in zip(mine(asked), known, strict=True):
+        assert cell.method == "mine"
+        assert result["rows"] == [pytest.approx(row) for row in expected["rows"]]
+
+
 @pytest.mark.parametrize("name", ["wine", "20newsgroups4"])
 def test_labels_of_leaves_cost_what_those_of_rows_do(name, one_thread):
     words = name == cells.WORDS

@@ -9,6 +9,8 @@ from itertools import product
 
 from treemeans.datasets import NAMES, TABLE
 
+from .added import ADDED
+
 SMALL = ("iris", "wine", "breast_cancer", "digits", "mice_protein", "anuran")
 LARGE = ("avila", "covtype", "20newsgroups", "cifar10")
 REAL = (*SMALL, *LARGE)
@@ -46,6 +48,7 @@ METHODS = {
     "kdtree": "KD-tree",
     "cltree": "CLTree",
     "cubt": "CUBT",
+    **{name: title for name, (title, _) in ADDED.items()},
 }
 PEERS = {
     "official": "ExKMC, official package",
@@ -57,7 +60,7 @@ JOINS = {"cubt_ratio": "CUBT (join: ratio)", "cubt_dissimilarity": "CUBT (join: 
 # What is no line of the plots: sizes, times, a tree of n leaves, the examples, other joinings.
 EXTRAS = ("size", "time", "whole", "words", "regions", *JOINS)
 # Methods that look at the number of leaves from the start: a cell for each.
-EACH_SIZE = ("kdtree",)
+EACH_SIZE = ("kdtree", *ADDED)
 
 # The grids of the paper's appendix.
 MIN_SPLIT = (10, 20, 30, 50, 100, 200, 500, 1000, 1500, 2000)

@@ -58,7 +58,8 @@ def plane(seed: int = 3, n: int = 300) -> NDArray[np.float64]:
     rng = np.random.default_rng(seed)
     slant = np.array([[1.6, 1.2], [0.0, 1.0]])
     means = np.array([[-3.0, -3.0], [-1.0, 3.0], [3.5, 0.5]])
-    return np.vstack([rng.normal(size=(n // 3, 2)) @ slant + mean for mean in means])
+    bundles = [rng.normal(size=(n // 3, 2)) @ slant + mean for mean in means]
+    return np.vstack(bundles).round(1)  # so that thresholds are short
 
 
 @lru_cache(maxsize=8)

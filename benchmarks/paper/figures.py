@@ -111,11 +111,12 @@ def cifar(results: Results) -> Figure:
 
 def peers(results: Results) -> Figure:
     """Other packages on the small sets."""
-    methods = ("exkmc_imm", *PEERS)
+    methods, same = ("exkmc_imm", *PEERS), results.of_seed(0)
 
     def draw(ax: Axes, name: str) -> bool:
         most = _most(results, name)
-        drawn = [_line(ax, results.curve(name, method), method, most) for method in methods]
+        drawn = [_line(ax, same.curve(name, method), method, most) for method in methods]
+        ax.set_ylim(0.99, max(ax.get_ylim()[1], 1.1))
         return any(drawn)
 
     return _grid(SMALL, draw, "cost ratio")
@@ -222,11 +223,15 @@ def _ratios(
 def _cut_off(ax: Axes, curves: dict[str, Curve | None]) -> None:
     """Leave out of the picture what would hide all others, and say how far it goes."""
     tops = {method: float(c.median.max()) for method, c in curves.items() if c is not None}
-    others = [top for method, top in tops.items() if method != "cltree" and top <= FAR]
-    limit = max(HIGH, 1.1 * max(others, default=1.0))
+    shown = [
+        float(curve.median[curve.median <= FAR].max(initial=1.0))
+        for method, curve in curves.items()
+        if curve is not None and method != "cltree"
+    ]
+    limit = max(HIGH, 1.1 * max(shown, default=1.0))
     beyond = [f"{METHODS[m]} to {top:.3g}" for m, top in tops.items() if top > limit]
     if beyond:
-        ax.set_ylim(None, limit)
+        ax.set_ylim(1.0 - 0.05 * (limit - 1.0), limit)
         ax.text(
             0.98, 0.98, ", ".join(beyond), transform=ax.transAxes, ha="right", va="top",
             fontsize=7, color="#888888",

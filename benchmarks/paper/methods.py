@@ -26,6 +26,7 @@ from treemeans.grow.kdtree import kdtree as grow_kdtree
 from treemeans.grow.sapling import Sapling
 
 from . import data
+from .added import ADDED, Make
 from .cells import (
     ALPHA,
     JOINS,
@@ -265,6 +266,22 @@ def words_model(X: Any, cell: Cell) -> ExKMC:
     return ExKMC(4, max_leaf_nodes=cell.leaves, random_state=cell.seed).fit(X)
 
 
+def fitted(make: Make) -> Callable[[list[Cell]], Yields]:
+    """Return an adapter that fits an estimator anew for each number of leaves."""
+
+    def adapter(cells: list[Cell]) -> Yields:
+        X = data.load(cells[0].data).X
+        for seed, group in groupby(cells, key=lambda cell: cell.seed):
+            judge = Judge(X, data.known(cells[0].data, seed))
+            for cell in group:
+                model, seconds = _timed(make(judge.known.centers, cell.leaves, seed).fit, X)
+                row = judge.row(np.asarray(model.labels_), cell.leaves)
+                built = int(getattr(model, "n_leaves_", cell.leaves))
+                yield cell, {"rows": [{**row, "built": built}], "seconds": seconds}
+
+    return adapter
+
+
 ADAPTERS: dict[str, Callable[[list[Cell]], Yields]] = {
     "imm": imm,
     "exkmc": exkmc,
@@ -279,6 +296,7 @@ ADAPTERS: dict[str, Callable[[list[Cell]], Yields]] = {
     "words": words,
     "regions": regions,
     "whole": whole,
+    **{name: fitted(make) for name, (_, make) in ADDED.items()},
 }
 
 

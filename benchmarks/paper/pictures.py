@@ -25,21 +25,29 @@ def regions(path: Path) -> Path:
     """Figure 1: the reference, k leaves, 2 k leaves, as many as it takes, and two of the trees."""
     X = data.plane()
     model = plane_model(X)
-    figure, axes = pyplot.subplots(2, 4, figsize=(16, 8), layout="constrained")
-    axes[0, 0].scatter(*X.T, c=[palette.fill(label) for label in model.reference_labels_], s=14)
-    axes[0, 0].set_title("k-means (reference)")
+    figure = pyplot.figure(figsize=(15, 7.6), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=(1, 1))
+    axes, trees = above.subplots(1, 4), below.subplots(1, 2)
+    axes[0].scatter(*X.T, c=[palette.fill(label) for label in model.reference_labels_], s=14)
+    axes[0].set_title("k-means (reference)")
     sizes = (K, 2 * K, int(model.n_leaves_))
     titles = ("k leaves (IMM)", "2 k leaves (ExKMC)", f"{sizes[-1]} leaves")
-    for ax, leaves, title in zip(axes[0, 1:], sizes, titles, strict=True):
+    for ax, leaves, title in zip(axes[1:], sizes, titles, strict=True):
         tree = model.with_leaves(leaves) if leaves < model.n_leaves_ else model
         plot_regions(tree, X, ax=ax, feature_names=["x", "y"])
         _drop_legend(ax)
-        ax.set_title(f"{title}: {tree.inertia_ / model.reference_inertia_:.3f}")
-    for ax, leaves in zip(axes[1, 1:3], sizes[:2], strict=True):
+        ax.set_title(f"{title}: cost ratio {tree.inertia_ / model.reference_inertia_:.3f}")
+    _drop_edges(axes[3])
+    for ax, leaves, title in zip(trees, sizes[:2], titles[:2], strict=True):
         plot_tree(model.with_leaves(leaves), ax=ax, feature_names=["x", "y"])
-    axes[1, 0].axis("off")
-    axes[1, 3].axis("off")
+        ax.set_title(title)
     return _save(figure, path)
+
+
+def _drop_edges(ax: Any) -> None:
+    """Draw the boxes without edges: where they are many, edges would be all that is seen."""
+    for box in ax.patches:
+        box.set_linewidth(0.0)
 
 
 def _drop_legend(ax: Any) -> None:

@@ -59,6 +59,10 @@ class Results:
             found.kept[Cell(**kept.pop("cell"))] = kept
         return found
 
+    def of_seed(self, seed: int) -> Results:
+        """Return those of one reference alone."""
+        return Results({cell: kept for cell, kept in self.kept.items() if cell.seed == seed})
+
     def done(self, data: str, method: str) -> dict[Cell, Kept]:
         """Return the finished cells of a method on a data set."""
         return {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from treemeans.datasets import NAMES, TABLE
 
-from .cells import METHODS, PEERS, TIMED, TITLES, Plan
+from .cells import METHODS, PEERS, SMALL, TIMED, TITLES, Plan
 from .claims import BETTER, MISSING, PARTLY, SEEN, UNSEEN, Claim
 from .results import Results
 from .run import FAILED, OVER
@@ -39,9 +39,7 @@ def sizes(results: Results) -> str:
 
 def ratios(results: Results, times_k: int) -> str:
     """Return the cost ratio of every method at so many times k leaves."""
-    methods = {**METHODS, **{m: t for m, t in PEERS.items() if _any(results, m)}}
-    if times_k > 1:
-        methods.pop("imm")
+    methods = {m: title for m, title in METHODS.items() if m != "imm" or times_k == 1}
     rows = []
     for name in NAMES:
         cells = [_ratio(results, name, method, times_k) for method in methods]
@@ -50,8 +48,16 @@ def ratios(results: Results, times_k: int) -> str:
     return markdown(("data set", "seeds", *methods.values()), rows)
 
 
-def _any(results: Results, method: str) -> bool:
-    return any(results.done(name, method) for name in NAMES)
+def peers(results: Results) -> str:
+    """Return the ratios of other packages, and ours from the same reference, that of seed 0."""
+    same, rows = results.of_seed(0), []
+    for name in SMALL:
+        for times_k in (1, 2, 4):
+            cells = [_ratio(same, name, method, times_k) for method in ("exkmc_imm", *PEERS)]
+            if any(cells[1:]):
+                rows.append([TITLES[name], "k" if times_k == 1 else f"{times_k} k", *cells])
+    head = ("data set", "leaves", METHODS["exkmc_imm"], *PEERS.values())
+    return markdown(head, rows) if rows else f"*{MISSING}*"
 
 
 def _ratio(results: Results, name: str, method: str, times_k: int) -> str:
@@ -62,7 +68,7 @@ def _ratio(results: Results, name: str, method: str, times_k: int) -> str:
         return f"{value:.3f}"
     if results.count(name, method, OVER):
         return OVER
-    return "no such tree" if results.done(name, method) else ""
+    return "-" if results.done(name, method) else ""
 
 
 def times(results: Results) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from treemeans.datasets import NAMES, TABLE
 
-from .cells import GRIDDED, LARGE, SMALL, TIMED, TITLES, WORDS, processes
+from .cells import GRIDDED, LARGE, SMALL, TIMED, TITLES, WORDS
 from .claims import BETTER, SEEN, Claim, Finding, above, below, by_count, by_fact, most
 from .readings import OURS, percent, titled
 from .results import Kept, Results
@@ -130,7 +130,7 @@ def sparse_overhead(results: Results) -> Finding:
 
 def parallel(results: Results) -> Finding:
     """Times of ExKMC on one process and on more; on the large sets, where it matters."""
-    more = processes()[-1]
+    more = _processes(results)
     values: dict[str, float | None] = {}
     for name in LARGE:
         one, many = (results.one(name, "time", f"threads={t}") for t in (1, more))
@@ -142,7 +142,7 @@ def parallel(results: Results) -> Finding:
 
 def cifar_seven_minutes(results: Results) -> Finding:
     """CIFAR-10 with as many processes as there are, up to four."""
-    more = processes()[-1]
+    more = _processes(results)
     total = _total(results.one("cifar10", "time", f"threads={more}"))
     return by_fact(below(total, 7 * 60.0), f"{total:.0f} s with {more}" if total else "")
 
@@ -212,6 +212,12 @@ def _stopped(results: Results, name: str) -> float | None:
     over = sum(results.count(name, method, OVER) for method in ("cltree", "cubt"))
     tried = any(results.done(name, method) for method in ("cltree", "cubt"))
     return float(over) if tried or over else None
+
+
+def _processes(results: Results) -> int:
+    """Return the most processes that were timed."""
+    timed = [cell for name in TIMED for cell in results.done(name, "time")]
+    return max((int(cell.option("threads")) for cell in timed), default=1)
 
 
 def _total(kept: Kept | None) -> float | None:

@@ -126,7 +126,7 @@ def _tables(results: Results) -> list[str]:
     )
     others = (
         "From the same reference, that of seed 0; Kauri takes none. The official package and ours "
-        "grow the same trees; on Iris beyond 2 k leaves no single cut gains anything, and they "
+        "have the same costs; on Iris beyond 2 k leaves no single cut gains anything, and they "
         "break such ties differently."
     )
     parts += ["## Other packages", others, tables.peers(results)]

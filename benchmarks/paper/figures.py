@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from treemeans.datasets import NAMES, TABLE
 
@@ -133,6 +133,9 @@ def runtime(results: Results) -> Figure:
         ax.set_ylabel("seconds, k-means included")
         if not drawn:
             _say_missing(ax)
+    handles, labels = axes[0].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
@@ -149,8 +152,14 @@ def _bars(ax: Axes, results: Results, count: int) -> bool:
         heights = [times["kmeans"] + (times[part] if part else 0.0) for times in known.values()]
         ax.bar(at + (place - 1) * 0.27, heights, 0.25, label=label, color=colour)
     ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    totals = [times["kmeans"] + times["exkmc"] for times in known.values()]
+    parts = [100 * times["exkmc"] / times["kmeans"] for times in known.values()]
+    for place, total, part in zip(at, totals, parts, strict=True):
+        ax.text(place, 1.06 * total, f"+{part:.2g} %", ha="center", va="bottom", fontsize=8)
+    ax.set_ylim(10 ** np.floor(np.log10(min(totals))), 3 * max(totals))
     ax.set_xticks(at, [TITLES[name] for name in known], rotation=30, ha="right")
-    ax.legend(frameon=False)
     return True
 
 

@@ -17,9 +17,10 @@ from .results import Results
 CAPTIONS = {
     "regions": "Colours: clusters of the tree; points: the reference, ringed where the tree "
     "differs; dashed: its borders. The points are ours: the paper does not give its own.",
-    "ratios": "The star is IMM. CLTree and CUBT have a point where the grid gives such a tree.",
+    "ratios": "The star is IMM. CLTree has a point where its grid gives a tree of that size.",
     "words": "Clusters are named after the newsgroup that most of their messages are of.",
-    "runtime": "The paper does not name its seven sets: these are the largest.",
+    "runtime": "The paper does not name its seven sets: these are the largest. Above the bars: "
+    "what the tree of ExKMC adds to the k-means.",
 }
 FIGURES = ("regions", *figures.CURVES, "words")
 TITLES = {

@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results = Results.read(options.cells)
     if options.sheets:
         sheets.write(results.kept, options.out / SHEETS)
-    print(write(results, options.out, plan, options.limit, figures))
+    whole = plan if options.quick else Plan(methods=(*METHODS, *EXTRAS, *PEERS))
+    print(write(results, options.out, whole, options.limit, figures))
 
 
 def plan_of(options: argparse.Namespace) -> Plan:

@@ -86,7 +86,7 @@ def _topics(labels: NDArray[Any], y: NDArray[Any]) -> list[str]:
 
 def _save(figure: Any, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=DPI)
+    figure.savefig(path, dpi=DPI, bbox_inches="tight", pad_inches=0.15)
     pyplot.close(figure)
     return path
 

@@ -1,6 +1,7 @@
 """The paper's evaluation: what is computed, that a run goes on, and how statements are judged."""
 
 import json
+import re
 import sys
 from dataclasses import replace
 from itertools import product
@@ -393,6 +394,17 @@ def test_tables_of_all_cells_give_the_same_page(tmp_path):
 def test_the_same_place_and_words_are_read_the_same():
     assert len({(claim.place, claim.sentence) for claim in CLAIMS}) == len(CLAIMS)
     assert all(claim.reading for claim in CLAIMS)
+
+
+def test_the_page_in_the_repository_says_what_the_tables_beside_it_do():
+    folder = ROOT / "benchmarks"
+    text, kept = (folder / "RESULTS.md").read_text(), Results.read(folder / "results")
+    assert tables.statements(kept, CLAIMS) in text
+    for times_k in (1, 2, 4):
+        assert tables.ratios(kept, times_k) in text
+    linked = re.findall(r"\]\(([^)#]+)\)", text + (folder / "README.md").read_text())
+    assert len(linked) > 12
+    assert all((folder / link).exists() for link in linked)
 
 
 def test_cells_are_plain_json(tmp_path):

@@ -149,7 +149,7 @@ def _end(results: Results, plan: Plan) -> str:
     parts = [
         "## What was computed",
         tables.missing(results, plan),
-        "Seconds of all fits, one thread:",
+        "Seconds of all fits, one thread, on a machine that was not kept free for them:",
         tables.seconds(results),
     ]
     if len(results.packages()) > 1:

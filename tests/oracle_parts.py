@@ -1,5 +1,7 @@
 """Passes over rows in parts, slow and plain: what the compiled kernels are compared with."""
 
+import itertools
+
 import numpy as np
 
 from treemeans.parts.strips import Strips
@@ -48,7 +50,7 @@ def collect(X, groups, looks):
 def strips_of(values, lines, edges):
     """The rows of one feature in stretches between ``edges``."""
     low, high, sums = [], [], []
-    for below, upto in zip(edges[:-1], edges[1:], strict=True):
+    for below, upto in itertools.pairwise(edges):
         inside = (below < values) & (values <= upto)
         if inside.any():
             low.append(values[inside].min())
@@ -63,7 +65,7 @@ def surrogate_cuts(values, lines, k, min_weight, price):
     """{last value on the left: (cost, next value)} of every cut that leaves room on both sides."""
     cuts = {}
     distinct = np.unique(values)
-    for at, beyond in zip(distinct[:-1], distinct[1:], strict=True):
+    for at, beyond in itertools.pairwise(distinct):
         left, right = lines[values <= at].sum(axis=0), lines[values > at].sum(axis=0)
         if min(left[k], right[k]) >= min_weight:
             cuts[float(at)] = int(left[:k].min() + right[:k].min() + price), float(beyond)
@@ -74,7 +76,7 @@ def mistake_cuts(values, lines, centers, members, k, least, price, shift):
     """The same for cuts that part a row's center from it; ``centers`` of the members."""
     cuts = {}
     distinct = np.unique(np.concatenate([values, centers]))
-    for at, beyond in zip(distinct[:-1], distinct[1:], strict=True):
+    for at, beyond in itertools.pairwise(distinct):
         if not centers.min() <= at < centers.max():
             continue
         left, right = lines[values <= at].sum(axis=0), lines[values > at].sum(axis=0)

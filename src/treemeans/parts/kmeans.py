@@ -8,7 +8,8 @@ Every pass draws or adds up something small, so most of the work is done on a sa
    far away which no sample knew are drawn by now. Compare the rounds of k-means|| (Bahmani et al.
    2012), which start from one center instead of good ones.
 3. Lloyd's rounds, each one pass. After a pass, the coreset foresees where the following rounds
-   would lead, so there are few. See ``_leap``.
+   would lead, so there are few. See ``_leap``. They end by scikit-learn's rule, and also where a
+   pass lowers the cost by so little that another would not be worth reading all rows again.
 
 Sums are integers and rows draw by their number, so parts leave no trace in the centers.
 """

@@ -244,8 +244,7 @@ def test_centers_in_columns_are_those_in_memory(weighted):
     expected = reference.centers_in_columns(Table.of(SMALL, 1), costs, weights)
     np.testing.assert_allclose(found[0], expected, rtol=1e-9)
     assert np.isnan(found[0][3]).all()
-    if weights is None:
-        np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(*found)
 
 
 def test_without_a_pipeline_centers_are_in_columns():

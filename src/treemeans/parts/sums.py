@@ -14,7 +14,6 @@ from scipy import sparse
 from treemeans import _core
 
 _BITS = 61  # of a total; what rounding adds, and a sum of two, still fit 63
-_LEAST = -1126  # exponent of the last bit of the least float, in a mantissa of 53 bits
 _ROWS = 1 << 14  # rows whose copies stay near the processor
 
 
@@ -23,41 +22,8 @@ def slices(n_rows: int) -> Iterator[slice]:
     return (slice(start, start + _ROWS) for start in range(0, n_rows, _ROWS))
 
 
-def exact_total(values: NDArray[np.float64]) -> int:
-    """The sum of finite floats without any rounding, in units of 2**-1126.
-
-    Their mantissas are added up by exponent, the upper and the lower half of the bits apart, so
-    that the sums of up to 2**26 values are floats without rounding as well.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> total_of(exact_total(np.array([1e16, 1.0, -1e16])))
-    1.0
-    """
-    mantissa, exponent = np.frexp(values)
-    least = int(exponent.min(initial=0))
-    upper = np.trunc(np.ldexp(mantissa, 27))
-    lower = np.ldexp(mantissa, 53) - np.ldexp(upper, 26)
-    total = 0
-    for part, shift in ((upper, 26), (lower, 0)):
-        for place, subtotal in enumerate(np.bincount(exponent - least, part)):
-            if subtotal:
-                total += int(subtotal) << (place + least + shift - 53 - _LEAST)
-    return total
-
-
-def total_of(exact: int) -> float:
-    """The float nearest to an exact total."""
-    return exact / (1 << -_LEAST)
-
-
 def power_above(value: float) -> int:
-    """Exponent of the power of two that is above a value by more than rounding.
-
-    Weights that were added up in another order have a slightly different total. What is scaled by
-    this power does not notice, even where the weights add up to 1 or another power of two.
-    """
+    """Exponent of a power of two that is above a value by more than rounding."""
     return math.frexp(value * (1 + 2**-20))[1]
 
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from treemeans import _core
 from treemeans.parts.block import Block
 from treemeans.parts.draws import Draw, Sample
+from treemeans.parts.exact import as_float, exact_sum
 from treemeans.parts.question import Question
-from treemeans.parts.sums import Columns, add_by_group, exact_total, slices, total_of
+from treemeans.parts.sums import Columns, add_by_group, slices
 from treemeans.reference import Reference
 from treemeans.tables import as_points
 
@@ -27,7 +28,7 @@ class Tally:
 
     Attributes
     ----------
-    cost : of all rows, without rounding; see ``exact_total``
+    cost : of all rows, without rounding; see ``exact_sum``
     sums : (k, columns + 1), of the rows nearest to each center
     sample : rows drawn, if any were to be
     """
@@ -39,7 +40,7 @@ class Tally:
     @property
     def total(self) -> float:
         """Cost of all rows."""
-        return total_of(self.cost)
+        return as_float(self.cost)
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class TakeTally(Question[Tally]):
                 first = block.first + rows.start
                 sample = self.lottery.sample(first, space[rows], base, nearest, weights)
             sums = add_by_group(lines, nearest, k)
-            tally = self.merge(tally, Tally(exact_total(costs), sums, sample))
+            tally = self.merge(tally, Tally(exact_sum(costs), sums, sample))
         return tally
 
     def merge(self, one: Tally, other: Tally) -> Tally:

@@ -23,10 +23,14 @@ def fused(graph: dict[Any, Any], asks: Iterable[Any]) -> dict[Any, Any]:
         return graph
     needed = Counter(key for task in graph.values() for key in task.dependencies)
 
+    def may_move(key: Any, task: Any) -> bool:
+        known = type(task) in kinds and task.key == key
+        return known and not getattr(task, "block_fusion", False)
+
     def own(task: Any) -> list[Any]:
         """Tasks that nothing else depends on."""
-        found = [graph[key] for key in task.dependencies if needed[key] == 1 and key in graph]
-        return [t for t in found if type(t) in kinds and not getattr(t, "block_fusion", False)]
+        own_keys = (key for key in task.dependencies if needed[key] == 1 and key in graph)
+        return [graph[key] for key in own_keys if may_move(key, graph[key])]
 
     graph = dict(graph)
     for key in asks:

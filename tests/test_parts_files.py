@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from parts_cases import Listed
 
+from treemeans import ExKMC, open_parts
 from treemeans.parts import Question, arrow, files, reading
 from treemeans.parts.sketch import TakeSketch
 
@@ -360,3 +361,38 @@ def test_a_question_to_dask_is_small(tmp_path):
     parts = DaskFiles(files.file_parts(write(tmp_path, table(5000), group=130)))
     assert max(len(pickle.dumps(piece)) for piece in parts.files.cut) < 1000
     assert len(pickle.dumps(parts.files.taker)) < 1000
+
+
+# ---- a fit ---------------------------------------------------------------------------------------
+
+
+def test_a_fit_is_that_of_the_rows_in_memory(tmp_path):
+    data = table(600)
+    path, X = write(tmp_path, data, group=70), values(data)
+    centers = X[[3, 50, 99, 400]].astype(float)
+    expected = ExKMC(4, max_leaf_nodes=9, reference=centers).fit(X)
+    for source in (pads.dataset(path), duckdb.sql(f"from '{path}'"), open_parts(path)):
+        model = ExKMC(4, max_leaf_nodes=9, reference=centers).fit(source)
+        assert list(model.feature_names_in_) == ["a", "b", "c"]
+        np.testing.assert_array_equal(model.tree_.feature, expected.tree_.feature)
+        np.testing.assert_array_equal(model.tree_.threshold, expected.tree_.threshold)
+        assert model.inertia_ == pytest.approx(expected.inertia_)
+        with pytest.raises(ValueError, match="A fitted model takes rows in memory"):
+            model.predict(source)
+
+
+def test_weights_of_a_fit_are_the_name_of_a_column(tmp_path):
+    weights = np.arange(600) % 3
+    data = table(600).append_column("w", pa.array(weights))
+    X, path = values(data)[:, :3], write(tmp_path, data, group=70)
+    centers = X[[3, 50, 99, 400]].astype(float)
+    expected = ExKMC(4, max_leaf_nodes=9, reference=centers).fit(X, sample_weight=weights)
+    model = ExKMC(4, max_leaf_nodes=9, reference=centers)
+    model.fit(pads.dataset(path), sample_weight="w")
+    np.testing.assert_array_equal(model.tree_.threshold, expected.tree_.threshold)
+    model.fit(open_parts(path, weights="w"))
+    np.testing.assert_array_equal(model.tree_.threshold, expected.tree_.threshold)
+    with pytest.raises(ValueError, match="pass its name as sample_weight"):
+        model.fit(pads.dataset(path), sample_weight=weights)
+    with pytest.raises(ValueError, match="Parts bring the weights"):
+        model.fit(open_parts(path, weights="w"), sample_weight=weights)

@@ -27,6 +27,7 @@ from treemeans.explain.mixin import ExplainMixin
 from treemeans.export.mixin import ExportMixin
 from treemeans.parts.dask import is_dask
 from treemeans.parts.lazy import lazily, lazy_cost
+from treemeans.parts.open import refuse_unread
 from treemeans.record import FitRecord
 from treemeans.saved.model_file import SaveMixin
 from treemeans.tables import as_points
@@ -358,6 +359,7 @@ class TreeModel(
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
         """X as an array or sparse matrix of a type the kernels read; not yet checked for NaN."""
+        refuse_unread(X)
         return validate_data(
             self,
             dates_as_days(X),

@@ -45,6 +45,16 @@ def as_parts(X: Any, sample_weight: Any = None) -> Parts | None:
     return None if opener is None else opener(X, sample_weight)
 
 
+def refuse_unread(X: Any) -> None:
+    """Refuse rows that nobody has read, where a fitted model is asked about them."""
+    unread = package_of(X) in OPENERS and type(X).__name__.endswith(("Dataset", "Relation"))
+    if unread or isinstance(X, Parts):
+        raise ValueError(
+            f"A fitted model takes rows in memory, not a {type(X).__name__}; label files with "
+            "`treemeans predict`, or have the database do it: model.to_sql gives the query."
+        )
+
+
 def package_of(X: Any) -> str:
     """The package that the type of X comes from."""
     return type(X).__module__.split(".")[0]

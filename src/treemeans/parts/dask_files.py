@@ -62,6 +62,7 @@ def ask_piece(piece: Piece, taker: Taker, errand: Errand) -> Reply:
         for block in piece.blocks(taker, errand.firsts):
             errand.stop.check()
             answer = errand.question.ask(block)
+            del block  # before the next one is read
             reply = errand.merge([reply, Reply(answer, sent=size_of(answer))])
     except ValueError as error:
         return Reply(None, refused=str(error))

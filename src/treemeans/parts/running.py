@@ -84,7 +84,7 @@ def _run_here(graph: Any, get: Callable[..., Any], stop: Stop, limit: Limit) -> 
 
     def work() -> None:
         try:
-            outcome["reply"] = context.run(graph.compute, scheduler=get)
+            outcome["reply"] = context.run(graph.compute, scheduler=get, **_workers_for(get))
         except BaseException as error:
             outcome["error"] = error
         finally:
@@ -108,6 +108,14 @@ def _run_here(graph: Any, get: Callable[..., Any], stop: Stop, limit: Limit) -> 
         raise error
     reply: Reply = outcome["reply"]
     return reply
+
+
+def _workers_for(get: Callable[..., Any]) -> dict[str, int]:
+    """Dask's threads are as many as cores; outside the main thread it must be told so."""
+    dask, threaded = need("dask", "dask"), need("dask.threaded", "dask")
+    if get is not threaded.get or dask.config.get("num_workers", None) is not None:
+        return {}
+    return {"num_workers": need("dask.system", "dask").CPU_COUNT}
 
 
 def _nap(limit: Limit) -> float:

@@ -47,6 +47,7 @@ ALLOWED = {
         "columns",
         "costs",
         "extras",
+        "ground",
         "grow",
         "limits",
         "path",

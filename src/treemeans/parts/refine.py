@@ -76,11 +76,20 @@ def refine_far(
             (Twig.of(refined.sapling.freeze()), refined.centers),
         ]
     )
-    best = found if found.cost < plain.cost else plain
-    if not rows.complete:
-        best = shop.settle(best, _TOLERANCE, _ROUNDS[wish.kind])
+    best = _settled(shop, plain, found, wish.kind)
     record, seen = _record(field, shop, best)
     return record, seen, budget.rounds
+
+
+def _settled(shop: Workshop, plain: FarShape, found: FarShape, kind: str) -> FarShape:
+    """The tree that was found, settled on all rows; or the plain one, where that is cheaper."""
+    if shop.rows.complete:
+        return found if found.cost < plain.cost else plain
+    if kind == "search" or found.cost < plain.cost:
+        found = shop.settle(found, _TOLERANCE, _ROUNDS[kind])
+        if found.cost < plain.cost:
+            return found
+    return shop.settle(plain, _TOLERANCE, _ROUNDS[kind])
 
 
 def _record(field: Field, shop: Workshop, shape: FarShape) -> tuple[FitRecord, Arrivals]:

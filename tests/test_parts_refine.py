@@ -29,12 +29,13 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 KINDS = ("local", "search")
 WINE = load_wine().data
-SCALED = StandardScaler().fit_transform(WINE)
+WINES = np.repeat(WINE, 3, axis=0) * np.random.default_rng(0).normal(1, 0.05, (3 * len(WINE), 13))
+SCALED = StandardScaler().fit_transform(WINES)
 DIGITS = load_digits().data[::2]
-ROUNDS = {"max_iter": 15, "random_state": 0}
+ROUNDS = {"max_iter": 6, "random_state": 0}
 
 
-def noisy(n=2000, k=5, d=4, seed=0):
+def noisy(n=900, k=5, d=4, seed=0):
     """Clusters that overlap, of different sizes."""
     rng = np.random.default_rng(seed)
     centers = rng.normal(size=(k, d)) * 2
@@ -62,7 +63,7 @@ def fit(X, n_parts, weights=None, seed=0, **parameters):
 def sampled(monkeypatch):
     """Few rows stand for all."""
     monkeypatch.setattr(sample, "MOST_VALUES", 1)
-    monkeypatch.setattr(sample, "_FEWEST_ROWS", 60)
+    monkeypatch.setattr(sample, "_FEWEST_ROWS", 200)
 
 
 def inertia_of(model, X, space, weights):
@@ -104,8 +105,8 @@ def test_few_rows_give_the_tree_of_one_memory(kind, weighted):
 CASES = {
     "plain": (NOISY, None, None),
     "weighted": (NOISY, random_weights(len(NOISY)), None),
-    "pipeline": (WINE, None, scaled_pca),
-    "weighted pipeline": (WINE, random_weights(len(WINE)), scaled_pca),
+    "pipeline": (WINES, None, scaled_pca),
+    "weighted pipeline": (WINES, random_weights(len(WINES)), scaled_pca),
     "float32": (SCALED.astype(np.float32), None, None),
     "far from the origin": (SCALED + 1e4, None, None),
     "a leaf a cluster": (NOISY, None, lambda: KMeans(5, n_init=1, random_state=0)),
@@ -124,17 +125,18 @@ def test_never_dearer_and_as_stated(sampled, case, kind):
     assert_as_stated(model, X, space, weights)
     assert model.inertia_ <= plain.inertia_ * (1 + 1e-12)
     assert model.n_leaves_ <= plain.n_leaves_
-    assert model.path_["accuracy"][-1] > 0.6
+    assert model.path_["accuracy"][-1] > 0.4
     if X is NOISY:
         assert model.inertia_ < 0.999 * plain.inertia_
 
 
 def test_as_good_as_in_one_memory(sampled, monkeypatch):
-    monkeypatch.setattr(sample, "_FEWEST_ROWS", 400)
-    parameters = {"reference": centers_of(NOISY, 5)} | ROUNDS
+    monkeypatch.setattr(sample, "_FEWEST_ROWS", 1000)
+    X = noisy(3000, seed=2)
+    parameters = {"reference": centers_of(X, 5), "max_iter": 20, "random_state": 0}
     for kind in KINDS:
-        far = fit(NOISY, 5, refine=kind, **parameters)
-        near = ExKMC(None, refine=kind, **parameters).fit(NOISY)
+        far = fit(X, 2, refine=kind, **parameters)
+        near = ExKMC(None, refine=kind, **parameters).fit(X)
         assert far.inertia_ < 1.005 * near.inertia_
 
 
@@ -174,7 +176,7 @@ def test_parts_leave_no_trace(sampled, kind, weighted):
 
 def test_the_same_with_dask(sampled):
     parameters = {"reference": centers_of(NOISY, 5), "refine": "search"} | ROUNDS
-    lazy = ExKMC(None, **parameters).fit(da.from_array(NOISY, chunks=(700, 4)))
+    lazy = ExKMC(None, **parameters).fit(da.from_array(NOISY, chunks=(300, 4)))
     assert lazy.tree_ == fit(NOISY, 2, **parameters).tree_
 
 
@@ -187,7 +189,7 @@ def test_limits_are_honoured(sampled, kind, weighted):
     weights = random_weights(len(NOISY)) if weighted else None
     parameters = {
         "reference": centers_of(NOISY, 5),
-        "min_samples_leaf": 90,
+        "min_samples_leaf": 40,
         "max_depth": 4,
         "allowed_features": [0, 2, 3],
     }
@@ -195,7 +197,7 @@ def test_limits_are_honoured(sampled, kind, weighted):
     model = fit(NOISY, 3, weights, refine=kind, **parameters, **ROUNDS)
     tree = model.tree_
     heavy = np.bincount(leaf_of(tree, NOISY), weights, minlength=tree.n_nodes)[tree.leaves]
-    assert heavy.min() >= 90 * (1 - 1e-9)
+    assert heavy.min() >= 40 * (1 - 1e-9)
     np.testing.assert_allclose(tree.weight[tree.leaves], heavy)
     assert tree.depth.max() <= 4
     assert 1 not in tree.feature
@@ -226,10 +228,10 @@ def test_the_effort_is_the_users(sampled):
 def test_a_reference_that_is_fitted_in_passes(sampled):
     reference = make_pipeline(StandardScaler(), KMeans(4, n_init=1, random_state=0))
     parameters = {"reference": reference, "random_state": 0}
-    plain, model = (fit(WINE, 3, refine=kind, **parameters) for kind in ("none", "local"))
+    plain, model = (fit(WINES, 3, refine=kind, **parameters) for kind in ("none", "local"))
     np.testing.assert_array_equal(model.reference_centers_, plain.reference_centers_)
     assert model.inertia_ <= plain.inertia_ * (1 + 1e-12)
-    assert_as_stated(model, WINE, model._record.reference.space(WINE, WINE), None)
+    assert_as_stated(model, WINES, model._record.reference.space(WINES, WINES), None)
 
 
 def test_a_given_tree_is_refined(sampled):
@@ -252,12 +254,12 @@ def workshop(X, weights=None, k=4, n_leaves=8, n_parts=3, **rules):
 
 def test_rows_that_stand_for_all_weigh_as_much(monkeypatch):
     monkeypatch.setattr(sample, "MOST_VALUES", 1)
-    monkeypatch.setattr(sample, "_FEWEST_ROWS", 500)
+    monkeypatch.setattr(sample, "_FEWEST_ROWS", 300)
     weights = random_weights(len(NOISY))
     for own in (None, weights):
         rows = workshop(NOISY, own).rows
         every = np.ones(len(NOISY)) if own is None else own
-        assert len(rows.X) == 500
+        assert len(rows.X) == 300
         np.testing.assert_allclose(rows.weights.sum(), every.sum(), rtol=0.1)
         mean = np.average(NOISY, axis=0, weights=every)
         np.testing.assert_allclose(np.average(rows.X, axis=0, weights=rows.weights), mean, atol=0.2)

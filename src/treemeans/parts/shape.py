@@ -13,6 +13,7 @@ from treemeans.grow.sprout import Cut, between
 from treemeans.parts.count import Count, CountLeaves, Trial, pricing_to
 from treemeans.parts.field import Field
 from treemeans.parts.fork import Fork, Sides, find_forks
+from treemeans.parts.pricing import Pricing
 from treemeans.parts.sapling import FarSapling
 from treemeans.parts.standin import StandIn
 from treemeans.parts.twigs import Twig, cuts_of
@@ -136,27 +137,32 @@ class Workshop:
         current = [(twig.feature, twig.threshold) for twig in twigs]
         forks = find_forks(self.field, pricing, sides, current, self.rows.X)
         whole = self.field.cheapest * pricing.scales.regrets
-        changed = {}
+        changed = dict[Twig, Twig]()
         for twig, fork in zip(twigs, forks, strict=True):
             prices = self.field.limits.slot_prices([twig.feature], whole)
-            before = twig.feature, twig.threshold
+            before = Twig(twig.label, twig.feature, twig.threshold, twig.children)
             if _choose_one(twig, fork, 0 if prices is None else int(prices[0])):
                 changed[twig] = before
-        if changed and self.field.limits.min_weight > 1:
-            self._take_back(root, changed, centers)
+        deeper = any(child.children for twig in twigs for child in twig.children or ())
+        if changed and (deeper or self.field.limits.min_weight > 1):
+            self._relabel(root, changed, pricing)
 
-    def _take_back(
-        self, root: Twig, changed: dict[Twig, tuple[int, float]], centers: Floats
-    ) -> None:
-        """Undo cuts that leave a leaf below them too light."""
-        leaves = root.leaves
+    def _relabel(self, root: Twig, changed: dict[Twig, Twig], pricing: Pricing) -> None:
+        """Label the leaves below nodes that have changed again.
+
+        A node that has now a leaf that is too light becomes what it was before.
+        """
+        leaves, least = root.leaves, self.field.limits.min_weight
         outcome = {leaf: number for number, leaf in enumerate(leaves)}
-        trial = Trial(root.routes(outcome), len(leaves), pricing_to(self.field, centers))
-        weight = self.field.ask(CountLeaves([trial], self.rows.columns))[0].weight
+        trial = Trial(root.routes(outcome), len(leaves), pricing)
+        count = self.field.ask(CountLeaves([trial], self.rows.columns))[0]
         for twig, before in changed.items():
-            here = [int(weight[outcome[leaf]]) for leaf in twig.leaves]
-            if any(0 < w < self.field.limits.min_weight for w in here):
-                twig.feature, twig.threshold = before
+            here = [outcome[leaf] for leaf in twig.leaves if count.weight[outcome[leaf]] > 0]
+            if (count.weight[here] < least).any():
+                twig.become(before)
+                continue
+            for number in here:
+                leaves[number].label = int(count.regrets[number].argmin())
 
     def plant(self, shape: FarShape) -> FarSapling:
         """The tree as a sapling on all rows, priced by its centers; what saves most comes first."""
@@ -208,12 +214,12 @@ class Workshop:
 
 
 def _choose_one(twig: Twig, fork: Fork, price: int) -> bool:
-    """Cut a node anew where that costs less; whether it is. One that saves nothing is dropped."""
+    """Cut a node anew where that costs less; one that saves nothing is dropped. Whether it is."""
     assert twig.children is not None
     now, uncut, best = fork.now + price, min(fork.all_left, 0), fork.best
     if uncut <= now and (best is None or uncut <= best.cost):
         twig.become(twig.children[0 if fork.all_left <= 0 else 1])
-        return False
+        return True
     if best is None or best.cost >= now:
         return False
     twig.feature, twig.threshold = best.feature, between(best.at, best.next)

@@ -169,15 +169,14 @@ def _lost(client: Any) -> ConnectionError:
 
 
 def _killed(error: Any) -> str:
-    """Of a part whose workers died one after the other."""
-    key = error.task
+    """Of a part whose workers died one after the other; dask blames all that a worker had to do."""
+    key, died = error.task, error.allowed_failures + 1
     ours = isinstance(key, tuple) and "ask" in str(key[0])
-    where = f"partition {key[1]} was" if ours else f"the task {key!r} was"
-    died = error.allowed_failures + 1
+    where = f"partition {key[1]}" if ours else f"the task {key!r}"
     return (
-        f"Dask gave up: {died} worker{'s' if died > 1 else ''} died while {where} being asked, "
-        "most likely because memory ran out; make the partitions smaller, or give the workers more "
-        "memory."
+        f"Dask gave up: {died} worker{'s' if died > 1 else ''} died while {where}, or another "
+        "that the same worker had, was being asked, most likely because memory ran out; make the "
+        "partitions smaller, or give the workers more memory."
     )
 
 

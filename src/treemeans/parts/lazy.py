@@ -42,7 +42,14 @@ def lazily(model: Any, method: str, X: Any, like: NDArray[Any]) -> Any:
         )
     X = with_whole_rows(X)
     shape = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
-    return X.map_blocks(_of_chunk, *(sent, method, like), dtype=like.dtype, meta=like, **shape)
+    return X.map_blocks(
+        _of_chunk,
+        *(sent, method, like),
+        token=method,
+        dtype=like.dtype,
+        meta=like,
+        **shape,
+    )
 
 
 def lazy_cost(model: Any, X: Any, sample_weight: Any) -> float:

@@ -80,6 +80,14 @@ def test_data_frames(framed, method):
     same(getattr(framed, method)(rows), getattr(framed, method)(FRAME))
 
 
+def test_fitting_and_predicting_at_once():
+    rows = da.from_array(X, chunks=(50, 2))
+    model = ExKMC(3, reference=X[:3], max_leaf_nodes=5)
+    same(model.fit_predict(rows), model.fit_predict(X))
+    same(model.fit_transform(rows), model.fit(rows).transform(X))
+    assert not hasattr(model.fit(rows), "labels_")
+
+
 def test_a_prediction_is_a_new_column(framed):
     rows = dd.from_pandas(FRAME, npartitions=5)
     rows = rows.assign(cluster=framed.predict(rows))

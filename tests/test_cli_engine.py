@@ -179,6 +179,13 @@ def test_sizes_and_limits(tmp_path, monkeypatch):
     assert engines.memory_limit() == 70_000_000 < machine
 
 
+def test_no_more_threads_than_there_is_memory_for(monkeypatch):
+    monkeypatch.setattr("treemeans.threads.n_threads", lambda _: 16)
+    for memory, expected in [(10**8, 1), (2 * 10**9, 5), (10**11, 16), (None, 16)]:
+        monkeypatch.setattr(engines, "memory_limit", lambda memory=memory: memory)
+        assert engines.threads() == expected
+
+
 def test_dask_that_is_not_there(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
     path = write(tmp_path, customers())

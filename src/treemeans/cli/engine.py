@@ -12,6 +12,7 @@ from treemeans.sheets.errors import InputError, quoted_path
 from treemeans.sheets.formats import format_of
 
 _COPIES = 6  # of the table that a fit in memory makes at its peak, about
+_PER_THREAD = 400_000_000  # bytes that a thread takes to read a part and to ask it, at most
 _PACKED = 4  # bytes of text in a byte of a compressed one, about
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -39,6 +40,15 @@ def chosen(engine: str, path: str | None, columns: Sequence[str] | None, say: Sa
         "reads it once."
     )
     return "stream"
+
+
+def threads() -> int:
+    """Threads that read parts: as many as cores, while there is memory for their parts."""
+    from treemeans.threads import n_threads
+
+    memory = memory_limit()
+    room = n_threads(-1) if memory is None else memory // _PER_THREAD
+    return max(1, min(n_threads(-1), room))
 
 
 def size_as_numbers(path: str, columns: Sequence[str] | None) -> int | None:

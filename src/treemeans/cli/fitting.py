@@ -99,16 +99,19 @@ def fit_model(table: Encoded, settings: Settings, *, progress: bool = False) -> 
 
 def fit_large(table: Large, settings: Settings, say: Say) -> ExKMC:
     """The model of a table in parts; tells how long it will take."""
+    from treemeans.cli.engine import threads
     from treemeans.parts.pace import Pace
 
     reference = _clusterer(table.n_rows, settings.clusters, settings.scale, settings.seed)
-    model = _unfitted(settings, reference, progress=False)
+    model = _unfitted(settings, reference, n_jobs=threads())
     with Pace(table.parts, say.aside, say.shows_progress) as parts:
         model.fit(parts)
     return model.with_columns(columns=table.columns)
 
 
-def _unfitted(settings: Settings, reference: Any, *, progress: bool) -> ExKMC:
+def _unfitted(
+    settings: Settings, reference: Any, *, n_jobs: int = -1, progress: bool = False
+) -> ExKMC:
     return ExKMC(
         settings.clusters,
         max_leaf_nodes=settings.leaves,
@@ -116,7 +119,7 @@ def _unfitted(settings: Settings, reference: Any, *, progress: bool) -> ExKMC:
         refine=settings.refine,
         round_thresholds=settings.short,
         random_state=settings.seed,
-        n_jobs=-1,
+        n_jobs=n_jobs,
         verbose=int(progress),
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from treemeans.cli.engine import threads
 from treemeans.columns import Columns
 from treemeans.parts import Parts
 from treemeans.parts.arrow import Numbers, Taken, Taker, common_type, number_type
@@ -96,13 +97,19 @@ def opened(
         )
         taker = _taker(found, schema)
         parts = ParquetParts(pieces_of(fragments, taker.part_rows()), taker)
-        yield Large(_on_dask(parts) if dask else parts, found)
+        yield Large(stack.enter_context(_on_dask(parts)) if dask else parts, found)
 
 
-def _on_dask(parts: ParquetParts) -> Parts:
+@contextmanager
+def _on_dask(parts: ParquetParts) -> Iterator[Parts]:
+    """The same parts for dask; its threads are no more than there is memory for."""
+    import dask
+
     from treemeans.parts.dask_files import DaskFiles
 
-    return DaskFiles(parts)
+    workers = dask.config.get("num_workers", None) or threads()
+    with dask.config.set(num_workers=workers):
+        yield DaskFiles(parts)
 
 
 def is_parquet(path: str) -> bool:

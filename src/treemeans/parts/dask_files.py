@@ -30,14 +30,6 @@ class DaskFiles(DaskParts):
         self.names, self.dates = files.names, files.dates
         self.n_rows, self.n_bytes = files.n_rows, files.n_bytes
 
-    def _judge(self, reply: Reply) -> Any:
-        """The answer, unless there is none; parts all of whose rows are left out are none."""
-        if reply.refused is not None:
-            raise ValueError(reply.refused)
-        if reply.answer is None:
-            raise ValueError("There are no rows; there must be some.")
-        return reply.answer
-
     def _graph(self, errand: Errand) -> Any:
         """A task for each piece of the files, and a tree of merges."""
         delayed = need("dask", "dask").delayed
@@ -57,13 +49,13 @@ class DaskFiles(DaskParts):
 
 def ask_piece(piece: Piece, taker: Taker, errand: Errand) -> Reply:
     """The reply of some parts that are read one after the other."""
-    reply = Reply(None)
+    reply = Reply()
     try:
         for block in piece.blocks(taker, errand.firsts):
             errand.stop.check()
             answer = errand.question.ask(block)
             del block  # before the next one is read
-            reply = errand.merge([reply, Reply(answer, sent=size_of(answer))])
+            reply = errand.merge([reply, Reply(answer, asked=1, sent=size_of(answer))])
     except ValueError as error:
-        return Reply(None, refused=str(error))
+        return Reply(refused=str(error))
     return reply

@@ -138,11 +138,28 @@ def test_numbers_stay_as_small_as_they_are(tmp_path):
     from treemeans.cli.large import opened
 
     frame = pd.DataFrame({"a": np.arange(90, dtype="f4") % 7, "b": np.arange(90) % 5 == 0})
-    with opened(str(write(tmp_path, frame)), None, None, "refuse", dask=False) as large:
+    with opened(str(write(tmp_path, frame)), None, None, "refuse") as large:
         blocks = [block for piece in large.parts.pieces() for block in piece]
     assert {block.X.dtype for block in blocks} == {np.dtype("f4")}
     assert [block.n_rows for block in blocks] == [40, 50]
     np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), frame)
+
+
+def test_a_terminal_sees_what_is_read(tmp_path, monkeypatch, capsys):
+    from treemeans import progress
+    from treemeans.cli.large import opened
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(progress, "_REFRESH", 0)
+    path = tmp_path / "customers.csv"
+    customers().to_csv(path, index=False)
+    with opened(str(path), None, None, "refuse", shown=True):
+        pass
+    said = capsys.readouterr().err
+    assert "treemeans: rows read 240" in said
+    assert "treemeans: a look at the columns [" in said
+    assert "100 % 240 rows" in said
 
 
 # ---- which engine --------------------------------------------------------------------------------

@@ -178,7 +178,12 @@ def _run_large(
 
     assert source.path is not None
     with opened(
-        source.path, source.names, source.id, source.missing, dask=engine == "dask"
+        source.path,
+        source.names,
+        source.id,
+        source.missing,
+        dask=engine == "dask",
+        shown=say.shows_progress,
     ) as table:
         for note in table.notes:
             say.aside(f"Note: {note}")

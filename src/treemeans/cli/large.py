@@ -18,6 +18,7 @@ from treemeans.parts import Parts
 from treemeans.parts.arrow import Numbers, Taken, Taker, common_type, number_type
 from treemeans.parts.files import open_dataset, parquet_fragments
 from treemeans.parts.parquet import ParquetParts, Piece, pieces_of, told_by_folders
+from treemeans.progress import Progress
 from treemeans.sheets.errors import InputError, quoted, quoted_path
 from treemeans.sheets.plan import Plan, plan
 from treemeans.sheets.read import read_batches
@@ -75,20 +76,29 @@ class Planned(Taker):
 
 @contextmanager
 def opened(
-    path: str, columns: Sequence[str] | None, id_column: str | None, missing: str, *, dask: bool
+    path: str,
+    columns: Sequence[str] | None,
+    id_column: str | None,
+    missing: str,
+    *,
+    dask: bool = False,
+    shown: bool = False,
 ) -> Iterator[Large]:
-    """The table of a file; what is not Parquet becomes so first, in a temporary folder."""
+    """The table of a file; what is not Parquet becomes so first, in a temporary folder.
+
+    ``dask``: whether dask is to read it. ``shown``: whether a bar may move on the terminal.
+    """
     with ExitStack() as stack:
         if not is_parquet(path):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="treemeans-"))
-            path = _as_parquet(path, columns, id_column, Path(folder))
+            path = _as_parquet(path, columns, id_column, Path(folder), shown)
         dataset = open_dataset(path)
         fragments = parquet_fragments(dataset)
         assert fragments is not None
         schema = _schema(fragments, dataset.schema)
         cut = pieces_of(fragments, _LOOKED_AT)
         found = plan(
-            lambda names: _batches(cut, names),
+            lambda names: _batches(cut, names, shown),
             schema,
             sum(piece.n_rows for piece in cut),
             columns=columns,
@@ -118,21 +128,30 @@ def is_parquet(path: str) -> bool:
 
 
 def _as_parquet(
-    path: str, columns: Sequence[str] | None, id_column: str | None, folder: Path
+    path: str, columns: Sequence[str] | None, id_column: str | None, folder: Path, shown: bool
 ) -> str:
     """Write the table once as Parquet: a pass over a text takes many times as long."""
     wanted = None if columns is None else [*columns, *([id_column] if id_column else [])]
     written = folder / "table.parquet"
-    with Writer(written) as writer:
+    done = 0
+    with Writer(written) as writer, Progress("treemeans: rows read", None, shown) as progress:
         for batch in read_batches(path, wanted):
             writer.write(batch)
+            done += batch.num_rows
+            progress.update(done)
     return str(written)
 
 
-def _batches(cut: Sequence[Piece], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    for piece in cut:
-        for groups in piece.groups:
-            yield from groups.batches(names)
+def _batches(cut: Sequence[Piece], names: Sequence[str], shown: bool) -> Iterator[pa.RecordBatch]:
+    """Some columns of all rows."""
+    done, n_rows = 0, sum(piece.n_rows for piece in cut)
+    with Progress("treemeans: a look at the columns", n_rows, shown) as progress:
+        for piece in cut:
+            for groups in piece.groups:
+                for batch in groups.batches(names):
+                    yield batch
+                    done += batch.num_rows
+                    progress.update(done, f"{done:,} rows")
 
 
 def _schema(fragments: Sequence[Any], whole: pa.Schema) -> pa.Schema:

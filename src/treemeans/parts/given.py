@@ -47,7 +47,14 @@ def _forbidden(sapling: FarSapling, tree: ThresholdTree) -> set[int]:
         lighter = min(trial.weight(left), trial.weight(right))
         if limits.min_weight > 1 and lighter < limits.min_weight:
             found.add(node)
-        price = trial.price_of(int(tree.feature[node]))
-        if price and trial.regret(here) - trial.regret(left) - trial.regret(right) <= price:
+        feature = int(tree.feature[node])
+        saved = trial.regret(here) - trial.regret(left) - trial.regret(right)
+        if _is_priced(sapling, feature) and saved <= sapling.price_of(feature):
             found.add(node)
     return found
+
+
+def _is_priced(sapling: FarSapling, feature: int) -> bool:
+    """Whether a cut must save something, be it a share of nothing."""
+    prices = sapling.limits.prices
+    return prices is not None and prices[feature] != 0.0

@@ -244,9 +244,7 @@ def searched(rows, wanted, features):
     def target(group, search):
         values = rows.of(group)[0]
         sample = values[rows.rng.random(len(values)) < 0.5]  # strips are chosen by some rows only
-        return Target(
-            group, lambda f, n: coarse(sample[:, f], n, search.also(f)), search.score
-        )
+        return Target(group, lambda f, n: coarse(sample[:, f], n, search.also(f)), search.score)
 
     targets = [target(group, search) for group, search in enumerate(wanted)]
     find_cuts(targets, features, rows.lines.shape[1], rows.ask)

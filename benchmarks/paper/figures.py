@@ -225,7 +225,7 @@ def _ratios(
     if cut_off:
         _cut_off(ax, curves)
     if legend:
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, loc="upper right", ncols=2)
     return True
 
 

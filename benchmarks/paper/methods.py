@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from itertools import groupby, product
@@ -219,13 +220,13 @@ def timed(cells: list[Cell]) -> Yields:
         threads = int(cell.option("threads"))
         known, loaded = data.known(cell.data, cell.seed), data.load(cell.data)
         X, k = loaded.X, loaded.k
-        again = threads > 1 or known.seconds <= LONG
+        again, load = threads > 1 or known.seconds <= LONG, _load()
         with threadpool_limits(limits=threads):
             kmeans = _kmeans_seconds(X, k, threads, cell.seed) if again else known.seconds
             base = _least_seconds(IMM(None, reference=known.centers, n_jobs=threads).fit, X)
             tree = _least_seconds(_grown, X, known, TIMED_SIZE * k, "imm", threads)
         seconds = {"kmeans": kmeans, "imm": base, "exkmc": tree}
-        yield cell, {"threads": threads, "again": again, **seconds}
+        yield cell, {"threads": threads, "again": again, "load": load, **seconds}
 
 
 def regions(cells: list[Cell]) -> Yields:
@@ -314,6 +315,11 @@ def _timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
     start = time.perf_counter()
     result = call(*arguments)
     return result, time.perf_counter() - start
+
+
+def _load() -> float | None:
+    """Return how many programs want to run: beyond the number of cores, times are not to be had."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
 def _least_seconds(call: Callable[..., Any], *arguments: Any) -> float:

@@ -122,8 +122,9 @@ def _tables(results: Results) -> list[str]:
         parts += [f"## Cost ratio at {leaves} leaves", tables.ratios(results, times_k)]
     parts += ["`-`: no tree of the grid has so many leaves."]
     note = (
-        "ExKMC is the tree alone (IMM and expansion, 2 k leaves), the best of up to five; KMeans "
-        "of two, or with a star: that of the reference, run once."
+        "ExKMC is the tree alone (IMM and expansion, 2 k leaves). All are the best of up to five "
+        "runs; with a star, KMeans is that of the reference, run once. Load: programs that wanted "
+        "to run when the clock was started; if they are more than the cores, seconds say little."
     )
     others = (
         "From the same reference, that of seed 0; Kauri takes none. The official package and ours "

@@ -82,8 +82,9 @@ def times(results: Results) -> str:
             if not kept.get("again", True):
                 seconds[0] += " *"
             part = f"{kept['exkmc'] / kept['kmeans']:.3g}"
-            rows.append([TITLES[name], str(threads), *seconds, part])
-    head = ("data set", "processes", "KMeans, s", "IMM, s", "ExKMC, s", "ExKMC / KMeans")
+            load = "" if kept.get("load") is None else f"{kept['load']:.1f}"
+            rows.append([TITLES[name], str(threads), *seconds, part, load])
+    head = ("data set", "processes", "KMeans, s", "IMM, s", "ExKMC, s", "ExKMC / KMeans", "load")
     return markdown(head, rows) if rows else f"*{MISSING}*"
 
 

@@ -1,15 +1,19 @@
 """Refinement of trees on rows in parts: never dearer, as good as in memory, no trace of parts."""
 
+import warnings
 from itertools import pairwise
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parts_cases import Listed, cut_up
 from plain import cluster_means, cost_to, leaf_of, random_weights, scaled_pca
 from sklearn.cluster import KMeans
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_digits, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -408,3 +412,36 @@ def assert_weighed(shape: FarShape, X, weights, min_weight):
     assert heavy.min() > 0
     if min_weight > 1:
         assert heavy.min() >= min_weight * (1 - 1e-9)
+
+
+# ---- tables with nothing to gain -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_to_gain(sampled, kind):
+    alike = np.ones((500, 2))
+    two = np.repeat([[0.0, 0.0], [1.0, 5.0]], 250, axis=0)
+    for X, centers, n_leaves in (
+        (alike, alike[:1], 1),
+        (alike, [[1.0, 1.0], [2.0, 2.0]], 1),
+        (two, two[[0, -1]], 2),
+        (NOISY, NOISY[:1], 1),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a center without rows
+            model = fit(X, 3, reference=np.array(centers), refine=kind, **ROUNDS)
+        assert model.n_leaves_ == n_leaves
+        means = np.array([X[model.predict(X) == label].mean(axis=0) for label in range(n_leaves)])
+        np.testing.assert_allclose(model.cluster_centers_[:n_leaves], means, atol=1e-12)
+
+
+def test_data_frames_and_a_pipeline_that_wants_their_names(sampled):
+    frame = pd.DataFrame(NOISY.astype(np.float32), columns=list("abcd"))
+    scaler = ColumnTransformer([("scaled", StandardScaler(), ["d", "b"])])
+    reference = make_pipeline(scaler, KMeans(4, n_init=1, random_state=0)).fit(frame)
+    parameters = {"reference": reference, "random_state": 0, "max_iter": 5}
+    lazy = dd.from_pandas(frame, npartitions=3)
+    plain, model = (ExKMC(None, refine=kind, **parameters).fit(lazy) for kind in ("none", "search"))
+    assert model.inertia_ < plain.inertia_
+    assert_as_stated(model, NOISY.astype(np.float32), reference[:-1].transform(frame), None)
+    assert set(model.tree_.feature) <= {-1, 1, 3}

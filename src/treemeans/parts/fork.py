@@ -81,7 +81,6 @@ class ForkScore(Score):
     weight : of all rows
     min_weight : of either side
     prices : of cuts on the features; None where all are free
-    current : feature and threshold of the cut that there is
     """
 
     weight: int
@@ -133,7 +132,7 @@ def find_forks(
 
     Parameters
     ----------
-    current : feature and threshold of each node's cut; no other is looked for that costs more
+    current : feature and threshold of each node's cut; none that costs more is looked for
     sample : some rows, which tell where values lie
     """
     weighs = field.weighs

@@ -15,6 +15,7 @@ from treemeans.parts.errand import Reply, Stop
 
 TIMEOUT = "treemeans.timeout"
 DEFAULT_TIMEOUT = "1 hour"
+_READ_ON = "partitions that are being read are read to their end"
 _PATIENCE = 3.0  # seconds for the scheduler to say how many workers there are
 
 
@@ -33,6 +34,11 @@ class Limit:
             return cls(None, None)
         seconds = float(need("dask.utils", "dask").parse_timedelta(given))
         return cls(seconds, time.time() + seconds)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return self.deadline is not None and time.time() > self.deadline
 
     @property
     def words(self) -> str:
@@ -93,12 +99,14 @@ def _run_here(graph: Any, get: Callable[..., Any], stop: Stop, limit: Limit) -> 
     threading.Thread(target=work, name="treemeans-pass", daemon=True).start()
     try:
         while not finished.wait(_nap(limit)):
-            if limit.deadline is not None and time.time() > limit.deadline:
-                raise _too_late(limit, "Parts that are being read are read to their end.")
+            if limit.is_over:
+                raise _too_late(limit, _READ_ON)
     except BaseException:  # too late, or Ctrl-C
         stop.now()
         raise
     error = outcome.get("error")
+    if isinstance(error, TimeoutError) and limit.is_over:  # a part saw it first
+        raise _too_late(limit, _READ_ON) from None
     if isinstance(error, BrokenExecutor):
         raise RuntimeError(
             "A process of dask's pool died while it read a partition, most likely because memory "
@@ -154,17 +162,20 @@ def _explain(error: Exception, future: Any, client: Any, limit: Limit) -> NoRetu
     raise error
 
 
-def _too_late(limit: Limit, more: str) -> TimeoutError:
+def _too_late(limit: Limit, now: str) -> TimeoutError:
     return TimeoutError(
-        f"A pass over the partitions took longer than {limit.words}; allow it more time with "
-        f'dask.config.set({{"{TIMEOUT}": "2 hours"}}). {more}'
+        f"A pass over the partitions took longer than {limit.words} ({now}); allow it more time "
+        f'with dask.config.set({{"{TIMEOUT}": "2 hours"}}).'
     )
 
 
 def _lost(client: Any) -> ConnectionError:
+    """Of a scheduler that is gone; while there is one, someone else has cancelled the work."""
+    where = getattr(client.scheduler, "address", "of this client")
+    what = "cancelled the work" if client.status == "running" else "was lost"
     return ConnectionError(
-        f"The connection to the dask scheduler {client.scheduler.address} was lost in the middle "
-        "of a fit; connect a new Client and fit again."
+        f"The dask scheduler {where} {what} in the middle of a fit; connect a new Client and fit "
+        "again."
     )
 
 
@@ -185,7 +196,7 @@ def _workers(client: Any) -> str:
     try:
         found = len(client.sync(client.scheduler.ncores, callback_timeout=_PATIENCE))
     except Exception:  # whatever it is, the pass took too long, and that is what is told
-        return "The scheduler does not answer."
+        return "the scheduler does not answer"
     if found == 0:
-        return "The cluster has no workers now."
-    return "Partitions that workers are reading now are read to their end."
+        return "the cluster has no workers now"
+    return _READ_ON

@@ -349,6 +349,9 @@ class TreeModel(
         if record.rows is not None and now.labels is not None:
             self.reference_labels_ = record.rows.reference_label
             self.labels_ = now.labels
+        else:  # of an earlier fit, they would be of other rows
+            self.__dict__.pop("reference_labels_", None)
+            self.__dict__.pop("labels_", None)
         self.cluster_centers_ = now.means
         self.cluster_profiles_ = now.profiles
         self.columns_ = record.columns

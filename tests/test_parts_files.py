@@ -1,6 +1,7 @@
 """Tables larger than memory: the same answers as from memory, and mistakes in one sentence."""
 
 import pickle
+import weakref
 from dataclasses import dataclass
 
 import numpy as np
@@ -329,6 +330,30 @@ def test_a_failure_in_a_thread_stops_the_rest(tmp_path, monkeypatch):
     a[350] = a[1200] = None
     path = write(tmp_path, pa.table({"a": a}), group=100)
     refused(path, says="Partition 3 has no value in row 50")
+
+
+class Alive(Question[int]):
+    """How many blocks were in memory at a time, at most."""
+
+    def __init__(self):
+        self.seen = []
+
+    def ask(self, block):
+        self.seen.append(weakref.ref(block.X.base))
+        return sum(each() is not None for each in self.seen)
+
+    def merge(self, one, other):
+        return max(one, other)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("kind", ["large groups", "small groups", "query"])
+def test_few_blocks_are_in_memory_at_a_time(tmp_path, monkeypatch, kind, n_jobs):
+    monkeypatch.setattr(reading, "n_threads", lambda _: n_jobs)
+    path = write(tmp_path, table(5000), group=10 if kind == "small groups" else 1000)
+    parts = files.file_parts(duckdb.sql(f"from '{path}'") if kind == "query" else path)
+    assert parts.n_parts == 50
+    assert parts.ask(Alive()) <= (2 * n_jobs + 2 if kind == "query" else 2 * n_jobs)
 
 
 # ---- on dask's schedulers ------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from treemeans.parts.exact import as_float, exact_sum
+from treemeans.exact import as_float, exact_sum
 from treemeans.parts.grid import coarse, finer, whole
 
 TINY, HUGE = 5e-324, np.finfo(float).max

@@ -421,3 +421,16 @@ def test_covtype_in_20_partitions():
         model = ExKMC(None, reference=centers).fit(rows)
     assert model.n_leaves_ == 2 * k
     assert_same_fits(model, expected, table)
+
+
+@pytest.mark.parametrize("seed", [60, 92, 116, 133, 138])
+def test_weights_that_sum_to_one(seed):
+    """But for rounding, which must not decide on their scale: here cuts tie in all but rounding."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([30, 100, 300]))
+    corner, weights = rng.integers(0, 4, (n, 2)).astype(float), rng.integers(2, 9, n).astype(float)
+    part = np.floor(weights * rng.random(n)).clip(1, weights - 1)
+    table = np.vstack([corner, corner[:, ::-1], corner[:, ::-1]])
+    weights = np.concatenate([weights, part, weights - part])
+    centers = np.array([[0.3, 2.7], [2.7, 0.3], [1.4, 1.4]])[: 2 if rng.random() < 0.5 else 3]
+    check(table, centers, weights=weights / weights.sum(), max_leaf_nodes=10)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
+from treemeans.exact import as_float, exact_sum
 
 _BITS = 60  # the largest total has at most one bit more, and a sum of two still fits 63 bits
 
@@ -115,7 +116,7 @@ class CostTable:
         scales = Scales.of(
             float(totals.max(initial=0.0)),
             float(base.sum() if weights is None else base @ weights),
-            None if weights is None else float(weights.sum()),
+            None if weights is None else as_float(exact_sum(weights)),
             weights is None or bool(np.all(weights == np.floor(weights))),
         )
         return cls.rounded(base, nearest, regret, weights, scales, n_threads)

@@ -243,6 +243,7 @@ class ExKMC(TreeEstimator):
         names = parts.names
         parts.n_jobs = self.n_jobs
         self.n_features_in_ = parts.n_features
+        self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
         base_tree = self._plan(parts.n_features)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.parts.block import Block
-from treemeans.parts.exact import as_float, exact_sum
+from treemeans.exact import as_float, exact_sum
 from treemeans.parts.question import Question
 
 

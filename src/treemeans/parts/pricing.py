@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.costs import CostTable, Fixed, Scales
-from treemeans.parts.block import Block
 from treemeans.exact import as_float, exact_sum
+from treemeans.parts.block import Block
 from treemeans.parts.question import Question
 from treemeans.parts.sketch import Sketch
 from treemeans.reference import Reference

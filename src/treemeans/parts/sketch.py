@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.parts.block import Block
 from treemeans.exact import as_float, exact_sum
+from treemeans.parts.block import Block
 from treemeans.parts.question import Question
 
 

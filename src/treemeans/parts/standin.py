@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans import _core
+from treemeans.exact import as_float
 from treemeans.ground import Ground
 from treemeans.grow.base import Task
 from treemeans.parts.block import Block
 from treemeans.parts.draws import Draw, Sample
-from treemeans.exact import as_float
 from treemeans.parts.field import Field
 from treemeans.parts.question import Question
 from treemeans.parts.sums import Columns

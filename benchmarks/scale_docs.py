@@ -23,8 +23,8 @@ from scale_law import (
 )
 from scale_page import NONE, find, notice, seconds, size, table_of
 
-from treemeans.parts.dask import FAN_IN
-from treemeans.parts.search import BYTES, COARSE, FINEST, LISTED
+from treemeans.parts.growth.search import BYTES, COARSE, FINEST, LISTED
+from treemeans.parts.sources.dask import FAN_IN
 
 PAGE = Template("""\
 <!-- Written by benchmarks/scale.py from benchmarks/scale.json; change benchmarks/scale_docs.py. -->

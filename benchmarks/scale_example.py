@@ -21,7 +21,7 @@ from scale_law import (
     room_of,
 )
 
-from treemeans.parts.dask import FAN_IN
+from treemeans.parts.sources.dask import FAN_IN
 
 PART_ROWS = 500_000
 EXAMPLE = Setting(

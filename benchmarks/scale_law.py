@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scale_cells import FILES, GIVEN, HELD, PARQUET, PROCESSES, STORED, SYNC, Setting
 from scipy.optimize import nnls
 
-from treemeans.parts.search import COARSE, FINEST, LISTED
+from treemeans.parts.growth.search import COARSE, FINEST, LISTED
 
 LARGEST = 3_000_000
 """Rows of the largest table that the law is fitted on; larger ones put it to the test."""

@@ -58,7 +58,7 @@ class Passes:
 
 def counted(parts: Any, client: Any = None) -> Any:
     """Parts that keep a record of every pass in ``kinds``; the client is that of their cluster."""
-    from treemeans.parts.errand import size_of
+    from treemeans.parts.sources.errand import size_of
 
     kinds: dict[str, Passes] = {}
     ask, traffic = parts.ask, getattr(parts, "traffic", None)
@@ -169,7 +169,7 @@ def _ready(
     client = stack.enter_context(_scheduler(setting))
     if client is not None:
         found["client"] = client
-    from treemeans.parts.dask import DaskParts
+    from treemeans.parts.sources.dask import DaskParts
 
     parts = counted(DaskParts.of(_rows(setting, folder)), client)
     return lambda: model.fit(parts), found | {"kinds": parts.kinds}
@@ -197,7 +197,7 @@ def _ready_files(
 ) -> tuple[Callable[[], Any], dict[str, Any]]:
     """Files that threads of this process read; what is said of the time is kept."""
     from treemeans import open_parts
-    from treemeans.parts.pace import Pace
+    from treemeans.parts.sources.pace import Pace
 
     said: list[str] = []
     parts = counted(open_parts(write_parquet(setting.table, folder)))

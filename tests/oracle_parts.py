@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from treemeans.parts.strips import Strips
+from treemeans.parts.growth.strips import Strips
 
 
 def stretches(looks):

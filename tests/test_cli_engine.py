@@ -13,7 +13,7 @@ from test_cli import customers, ok, refused
 
 import treemeans
 from treemeans.cli import engine as engines
-from treemeans.parts import arrow
+from treemeans.parts.sources import arrow
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 FIT = ("-k", 4, "--leaves", 8)
@@ -23,7 +23,7 @@ FIT = ("-k", 4, "--leaves", 8)
 def small_parts(monkeypatch, tmp_path):
     """Parts of 50 rows; and a place of its own for temporary files, which must be empty after."""
     monkeypatch.setattr(arrow, "_PART_ROWS", 50)
-    monkeypatch.setattr("treemeans.parts.parquet.BATCH_ROWS", 30)
+    monkeypatch.setattr("treemeans.parts.sources.parquet.BATCH_ROWS", 30)
     place = tmp_path / "temporary"
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))

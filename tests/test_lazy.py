@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from treemeans import ExKMC
 from treemeans.baselines import CART
-from treemeans.parts.lazy import travelling
+from treemeans.parts.sources.lazy import travelling
 
 pytestmark = [pytest.mark.usefixtures("one_thread", "one_core")]
 METHODS = ["predict", "apply", "transform"]

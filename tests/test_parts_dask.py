@@ -23,8 +23,8 @@ from parts_questions import Deadly, Order, Slow, Total
 from scipy import sparse
 
 from treemeans.columns.dates import dates_as_days
-from treemeans.parts.open import as_parts
 from treemeans.parts.sketch import TakeSketch
+from treemeans.parts.sources.open import as_parts
 
 X = np.random.default_rng(0).normal(size=(130, 3)).round(3)
 WEIGHTS = np.random.default_rng(1).integers(0, 4, 130)

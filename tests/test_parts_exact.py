@@ -9,7 +9,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from treemeans.exact import as_float, exact_sum
-from treemeans.parts.grid import coarse, finer, whole
+from treemeans.parts.growth.grid import coarse, finer, whole
 
 TINY, HUGE = 5e-324, np.finfo(float).max
 NOT_NEGATIVE = st.one_of(

@@ -20,8 +20,8 @@ from parts_cases import Listed
 from parts_questions import Crowd, Deadly, HeldUp, Order, Slow, Total, held_up, tracked
 
 from treemeans import ExKMC
-from treemeans.parts.open import as_parts
 from treemeans.parts.sketch import TakeSketch
+from treemeans.parts.sources.open import as_parts
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed by signals")
 X = np.random.default_rng(0).normal(size=(240, 3)).round(2)

@@ -12,8 +12,9 @@ import pytest
 from parts_cases import Listed
 
 from treemeans import ExKMC, open_parts
-from treemeans.parts import Question, arrow, files, reading
+from treemeans.parts import Question
 from treemeans.parts.sketch import TakeSketch
+from treemeans.parts.sources import arrow, files, reading
 
 duckdb = pytest.importorskip("duckdb")
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -37,7 +38,7 @@ class Totals(Question[tuple]):
 def small_parts(monkeypatch):
     """Parts of 100 rows, decoded 30 at a time."""
     monkeypatch.setattr(arrow, "_PART_ROWS", 100)
-    monkeypatch.setattr("treemeans.parts.parquet.BATCH_ROWS", 30)
+    monkeypatch.setattr("treemeans.parts.sources.parquet.BATCH_ROWS", 30)
     monkeypatch.setattr(files, "BATCH_ROWS", 30)
 
 
@@ -362,7 +363,7 @@ def test_few_blocks_are_in_memory_at_a_time(tmp_path, monkeypatch, kind, n_jobs)
 @pytest.mark.parametrize("scheduler", ["threads", "sync"])
 def test_dask_gives_the_same_answers(tmp_path, scheduler):
     dask = pytest.importorskip("dask")
-    from treemeans.parts.dask_files import DaskFiles
+    from treemeans.parts.sources.dask_files import DaskFiles
 
     path = write(tmp_path, table(5000), group=130)
     ours = files.file_parts(path)
@@ -381,7 +382,7 @@ def test_dask_gives_the_same_answers(tmp_path, scheduler):
 
 def test_a_question_to_dask_is_small(tmp_path):
     pytest.importorskip("dask")
-    from treemeans.parts.dask_files import DaskFiles
+    from treemeans.parts.sources.dask_files import DaskFiles
 
     parts = DaskFiles(files.file_parts(write(tmp_path, table(5000), group=130)))
     assert max(len(pickle.dumps(piece)) for piece in parts.files.cut) < 1000

@@ -10,11 +10,11 @@ from parts_cases import Listed, cut_up
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
-from treemeans.parts.draws import Draw, DrawRows, uniforms
-from treemeans.parts.kmeans import coreset_size, kmeans, sample_size
+from treemeans.parts.cluster.draws import Draw, DrawRows, uniforms
+from treemeans.parts.cluster.kmeans import coreset_size, kmeans, sample_size
+from treemeans.parts.cluster.sums import Columns, add_by_group
+from treemeans.parts.cluster.tally import TakeTally
 from treemeans.parts.sketch import TakeSketch
-from treemeans.parts.sums import Columns, add_by_group
-from treemeans.parts.tally import TakeTally
 from treemeans.reference import Reference
 
 MODERATE = st.floats(-1e6, 1e6)

@@ -5,8 +5,8 @@ import pytest
 from parts_cases import Listed
 
 from treemeans import progress
-from treemeans.parts.pace import Pace, bytes_in_words, seconds_in_words
 from treemeans.parts.sketch import TakeSketch
+from treemeans.parts.sources.pace import Pace, bytes_in_words, seconds_in_words
 
 
 class Clock:

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from test_parts_kmeans import blobs, counted, in_parts, inertia
 
 from treemeans.costs import CostTable
-from treemeans.parts.reference import centers_in_columns, fit_reference_on
+from treemeans.parts.cluster.reference import centers_in_columns, fit_reference_on
 from treemeans.reference import fit_reference
 from treemeans.tables import Table
 
@@ -130,7 +130,7 @@ def test_initial_centers_are_kept_to():
 
 def scaler_of(X, scaler, n_parts=3):
     """As fitted over parts, however few the rows."""
-    from treemeans.parts.kmeans import kmeans
+    from treemeans.parts.cluster.kmeans import kmeans
 
     parts, sketch = in_parts(X, n_parts)
     return kmeans(parts, sketch, 2, 0, before=Pipeline([("s", scaler)])).pipeline[0]

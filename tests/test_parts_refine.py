@@ -21,12 +21,12 @@ from threadpoolctl import threadpool_limits
 
 from treemeans import ExKMC
 from treemeans.limits import Rules
-from treemeans.parts.count import pricing_to
 from treemeans.parts.fit import FarPlan, survey_field
-from treemeans.parts.fork import Sides, find_forks
-from treemeans.parts.shape import FarShape, Workshop
-from treemeans.parts.standin import draw_stand_in
-from treemeans.parts.twigs import Twig
+from treemeans.parts.refine.count import pricing_to
+from treemeans.parts.refine.fork import Sides, find_forks
+from treemeans.parts.refine.shape import FarShape, Workshop
+from treemeans.parts.refine.standin import draw_stand_in
+from treemeans.parts.refine.twigs import Twig
 from treemeans.refine import sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treemeans import _core
-from treemeans.parts import search
-from treemeans.parts.grid import coarse, finer
-from treemeans.parts.search import Target, find_cuts
-from treemeans.parts.strips import NEVER, MistakeScore, Strips, SurrogateScore
-from treemeans.parts.survey import Seen, Stretches, Values
+from treemeans.parts.growth import search
+from treemeans.parts.growth.grid import coarse, finer
+from treemeans.parts.growth.search import Target, find_cuts
+from treemeans.parts.growth.strips import NEVER, MistakeScore, Strips, SurrogateScore
+from treemeans.parts.growth.survey import Seen, Stretches, Values
 from treemeans.tables import as_points
 
 # So few stretches and so little room that a small table takes many passes.

@@ -9,8 +9,7 @@ from parts_cases import Listed, cut_up
 
 from treemeans import _core
 from treemeans.costs import CostTable, Scales
-from treemeans.parts.pricing import Pricing
-from treemeans.parts.survey import (
+from treemeans.parts.growth.survey import (
     HomeLines,
     Look,
     Looks,
@@ -21,6 +20,7 @@ from treemeans.parts.survey import (
     Survey,
     Values,
 )
+from treemeans.parts.pricing import Pricing
 from treemeans.reference import Reference
 from treemeans.tables import as_points
 

@@ -17,7 +17,7 @@ from treemeans.export.graphviz import export_graphviz
 from treemeans.export.onnx_graph import export_onnx
 from treemeans.export.sklearn_tree import export_sklearn
 from treemeans.export.text import export_text
-from treemeans.parts.open import open_parts
+from treemeans.parts.sources.open import open_parts
 from treemeans.plot import plot_path, plot_regions, plot_tree
 from treemeans.report import report_html, write_report
 from treemeans.saved.model_file import load

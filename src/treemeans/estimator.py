@@ -22,7 +22,7 @@ from treemeans.grow.base import Task, grow
 from treemeans.limits import Rules
 from treemeans.parts.fit import FarPlan, check_base, fit_parts
 from treemeans.parts.question import Parts
-from treemeans.parts.refine import Refining
+from treemeans.parts.refine.recipe import Refining
 from treemeans.progress import Progress
 from treemeans.record import FitRecord, record_grown, record_refined, take_stock
 from treemeans.reference import Reference

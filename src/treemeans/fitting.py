@@ -17,8 +17,8 @@ from treemeans.ground import Ground
 from treemeans.grow.base import Task
 from treemeans.limits import Rules
 from treemeans.model import TreeModel
-from treemeans.parts.open import as_parts
 from treemeans.parts.question import Parts
+from treemeans.parts.sources.open import as_parts
 from treemeans.record import FitRecord
 from treemeans.reference import Reference, fit_reference
 from treemeans.tables import Table, as_points

@@ -25,9 +25,9 @@ from treemeans.columns.dates import dates_as_days
 from treemeans.explain.facts import Facts
 from treemeans.explain.mixin import ExplainMixin
 from treemeans.export.mixin import ExportMixin
-from treemeans.parts.dask import is_dask
-from treemeans.parts.lazy import lazily, lazy_cost
-from treemeans.parts.open import refuse_unread
+from treemeans.parts.sources.dask import is_dask
+from treemeans.parts.sources.lazy import lazily, lazy_cost
+from treemeans.parts.sources.open import refuse_unread
 from treemeans.record import FitRecord
 from treemeans.saved.model_file import SaveMixin
 from treemeans.tables import as_points

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from treemeans.cli.console import Say
-from treemeans.parts.pace import bytes_in_words
+from treemeans.parts.sources.pace import bytes_in_words
 from treemeans.sheets.errors import InputError, quoted_path
 from treemeans.sheets.formats import format_of
 

@@ -100,7 +100,7 @@ def fit_model(table: Encoded, settings: Settings, *, progress: bool = False) -> 
 def fit_large(table: Large, settings: Settings, say: Say) -> ExKMC:
     """The model of a table in parts; tells how long it will take."""
     from treemeans.cli.engine import threads
-    from treemeans.parts.pace import Pace
+    from treemeans.parts.sources.pace import Pace
 
     reference = _clusterer(table.n_rows, settings.clusters, settings.scale, settings.seed)
     model = _unfitted(settings, reference, n_jobs=threads())

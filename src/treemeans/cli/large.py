@@ -15,9 +15,9 @@ import pyarrow as pa
 from treemeans.cli.engine import threads
 from treemeans.columns import Columns
 from treemeans.parts import Parts
-from treemeans.parts.arrow import Numbers, Taken, Taker, common_type, number_type
-from treemeans.parts.files import open_dataset, parquet_fragments
-from treemeans.parts.parquet import ParquetParts, Piece, pieces_of, told_by_folders
+from treemeans.parts.sources.arrow import Numbers, Taken, Taker, common_type, number_type
+from treemeans.parts.sources.files import open_dataset, parquet_fragments
+from treemeans.parts.sources.parquet import ParquetParts, Piece, pieces_of, told_by_folders
 from treemeans.progress import Progress
 from treemeans.sheets.errors import InputError, quoted, quoted_path
 from treemeans.sheets.plan import Plan, plan
@@ -115,7 +115,7 @@ def _on_dask(parts: ParquetParts) -> Iterator[Parts]:
     """The same parts for dask; its threads are no more than there is memory for."""
     import dask
 
-    from treemeans.parts.dask_files import DaskFiles
+    from treemeans.parts.sources.dask_files import DaskFiles
 
     workers = dask.config.get("num_workers", None) or threads()
     with dask.config.set(num_workers=workers):

@@ -15,17 +15,17 @@ from treemeans.grow.expand import expand
 from treemeans.grow.separate import separate
 from treemeans.limits import Rules
 from treemeans.parts.block import Block
-from treemeans.parts.field import Field
-from treemeans.parts.given import follow_far
-from treemeans.parts.mistakes import FarMistakes
-from treemeans.parts.pace import Pace
+from treemeans.parts.cluster.reference import centers_in_columns, fit_reference_on
+from treemeans.parts.growth.field import Field
+from treemeans.parts.growth.given import follow_far
+from treemeans.parts.growth.mistakes import FarMistakes
+from treemeans.parts.growth.sapling import FarSapling
+from treemeans.parts.growth.stock import take_stock
 from treemeans.parts.pricing import AddUp, Pricing
 from treemeans.parts.question import Parts, Question
-from treemeans.parts.reference import centers_in_columns, fit_reference_on
-from treemeans.parts.refine import Refining, refine_far
-from treemeans.parts.sapling import FarSapling
+from treemeans.parts.refine.recipe import Refining, refine_far
 from treemeans.parts.sketch import Sketch, TakeSketch
-from treemeans.parts.stock import take_stock
+from treemeans.parts.sources.pace import Pace
 from treemeans.progress import Progress
 from treemeans.record import FitRecord, record_grown
 from treemeans.reference import is_fitted

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pyarrow import dataset as pads
 from pyarrow import parquet as pq
 
-from treemeans.parts.arrow import BATCH_ROWS, Taker, blocks_of
 from treemeans.parts.block import Block
-from treemeans.parts.reading import ReadParts
+from treemeans.parts.sources.arrow import BATCH_ROWS, Taker, blocks_of
+from treemeans.parts.sources.reading import ReadParts
 from treemeans.sheets.errors import quoted_path
 
 _BUFFER = 1 << 16  # bytes of a column that are read at once

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from treemeans.columns.dates import date_columns
 from treemeans.extras import need
 from treemeans.parts.block import Layout
-from treemeans.parts.errand import Errand, Reply, size_of
-from treemeans.parts.fusing import fused
 from treemeans.parts.question import Answer, Parts, Question
-from treemeans.parts.running import Limit, Scheduler
+from treemeans.parts.sources.errand import Errand, Reply, size_of
+from treemeans.parts.sources.fusing import fused
+from treemeans.parts.sources.running import Limit, Scheduler
 
 FAN_IN = 8  # replies that are merged at a time
 

@@ -14,8 +14,8 @@ from sklearn.utils.validation import validate_data
 
 from treemeans.extras import need
 from treemeans.parts.block import Block
-from treemeans.parts.dask import DaskParts, check_table, is_frame, with_whole_rows
 from treemeans.parts.question import Question
+from treemeans.parts.sources.dask import DaskParts, check_table, is_frame, with_whole_rows
 
 
 def lazily(model: Any, method: str, X: Any, like: NDArray[Any]) -> Any:

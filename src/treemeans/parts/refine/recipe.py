@@ -16,12 +16,12 @@ from scipy.optimize import linear_sum_assignment
 
 from treemeans.columns.detect import Arrivals
 from treemeans.grow.sprout import between
-from treemeans.parts.field import Field
-from treemeans.parts.sapling import FarSapling
-from treemeans.parts.shape import FarShape, Workshop
-from treemeans.parts.standin import draw_stand_in
-from treemeans.parts.stock import take_stock
-from treemeans.parts.twigs import Twig, cuts_of
+from treemeans.parts.growth.field import Field
+from treemeans.parts.growth.sapling import FarSapling
+from treemeans.parts.growth.stock import take_stock
+from treemeans.parts.refine.shape import FarShape, Workshop
+from treemeans.parts.refine.standin import draw_stand_in
+from treemeans.parts.refine.twigs import Twig, cuts_of
 from treemeans.progress import Progress
 from treemeans.record import FitRecord, Stock, record_refined
 from treemeans.refine import Budget, refine

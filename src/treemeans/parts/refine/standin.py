@@ -14,10 +14,10 @@ from treemeans.exact import as_float
 from treemeans.ground import Ground
 from treemeans.grow.base import Task
 from treemeans.parts.block import Block
-from treemeans.parts.draws import Draw, Sample
-from treemeans.parts.field import Field
+from treemeans.parts.cluster.draws import Draw, Sample
+from treemeans.parts.cluster.sums import Columns
+from treemeans.parts.growth.field import Field
 from treemeans.parts.question import Question
-from treemeans.parts.sums import Columns
 from treemeans.reference import Reference
 from treemeans.refine.sample import rows_wanted
 from treemeans.tables import Table, as_points

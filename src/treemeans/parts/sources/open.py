@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from treemeans.extras import need
-from treemeans.parts.dask import DaskParts
 from treemeans.parts.question import Parts
+from treemeans.parts.sources.dask import DaskParts
 
 
 def _open_file(X: Any, sample_weight: Any) -> Parts | None:
-    from treemeans.parts.files import opened
+    from treemeans.parts.sources.files import opened
 
     return opened(X, sample_weight)
 
@@ -96,6 +96,6 @@ def open_parts(
     2 4.5
     """
     need("pyarrow", "parquet")
-    from treemeans.parts.files import file_parts
+    from treemeans.parts.sources.files import file_parts
 
     return file_parts(source, columns, weights or "")

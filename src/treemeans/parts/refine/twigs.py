@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treemeans.parts.sapling import FarSapling
-from treemeans.parts.survey import Routes
+from treemeans.parts.growth.sapling import FarSapling
+from treemeans.parts.growth.survey import Routes
 from treemeans.tree import ThresholdTree
 
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from treemeans.grow.mistakes import SHIFT
 from treemeans.grow.sprout import Cut
-from treemeans.parts.sapling import FarSapling
-from treemeans.parts.search import MakeScore
-from treemeans.parts.strips import MistakeScore, Place, Score
-from treemeans.parts.survey import HomeLines
+from treemeans.parts.growth.sapling import FarSapling
+from treemeans.parts.growth.search import MakeScore
+from treemeans.parts.growth.strips import MistakeScore, Place, Score
+from treemeans.parts.growth.survey import HomeLines
 
 
 class FarMistakes:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.grow.sprout import Cut, Sprout, between
-from treemeans.parts.field import Field
-from treemeans.parts.grid import coarse
-from treemeans.parts.search import MakeScore, Target, find_cuts
-from treemeans.parts.strips import Place, Score, SurrogateScore
-from treemeans.parts.survey import Lines, Look, Looks, RegretLines, Routes, Seen, Survey
+from treemeans.parts.growth.field import Field
+from treemeans.parts.growth.grid import coarse
+from treemeans.parts.growth.search import MakeScore, Target, find_cuts
+from treemeans.parts.growth.strips import Place, Score, SurrogateScore
+from treemeans.parts.growth.survey import Lines, Look, Looks, RegretLines, Routes, Seen, Survey
 from treemeans.tables import as_points
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.parts.block import Block
+from treemeans.parts.cluster.sums import power, power_above
 from treemeans.parts.question import Question
-from treemeans.parts.sums import power, power_above
 
 _STEP = 0x9E3779B97F4A7C15  # 2**64 over the golden ratio, and the two factors of splitmix64
 _FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)

@@ -14,11 +14,11 @@ from sklearn.preprocessing import StandardScaler
 
 from treemeans import _core
 from treemeans.parts.block import Block
-from treemeans.parts.draws import DrawRows, Sample
-from treemeans.parts.passes import Passes, Together
+from treemeans.parts.cluster.draws import DrawRows, Sample
+from treemeans.parts.cluster.passes import Passes, Together
+from treemeans.parts.cluster.sums import fit_bits, slices
 from treemeans.parts.question import Question
 from treemeans.parts.sketch import Sketch
-from treemeans.parts.sums import fit_bits, slices
 
 Floats = NDArray[np.float64]
 

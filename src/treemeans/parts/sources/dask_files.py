@@ -6,11 +6,11 @@ import uuid
 from typing import Any
 
 from treemeans.extras import need
-from treemeans.parts.arrow import Taker
-from treemeans.parts.dask import FAN_IN, DaskParts, Traffic, merge_replies
-from treemeans.parts.errand import Errand, Reply, size_of
-from treemeans.parts.parquet import ParquetParts, Piece
-from treemeans.parts.running import Scheduler
+from treemeans.parts.sources.arrow import Taker
+from treemeans.parts.sources.dask import FAN_IN, DaskParts, Traffic, merge_replies
+from treemeans.parts.sources.errand import Errand, Reply, size_of
+from treemeans.parts.sources.parquet import ParquetParts, Piece
+from treemeans.parts.sources.running import Scheduler
 
 
 class DaskFiles(DaskParts):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treemeans.parts.sapling import FarSapling
+from treemeans.parts.growth.sapling import FarSapling
 from treemeans.tree import ThresholdTree
 
 

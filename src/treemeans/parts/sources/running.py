@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from treemeans.extras import need
-from treemeans.parts.errand import Reply, Stop
+from treemeans.parts.sources.errand import Reply, Stop
 
 TIMEOUT = "treemeans.timeout"
 DEFAULT_TIMEOUT = "1 hour"

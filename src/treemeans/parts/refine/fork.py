@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.parts.block import Block
-from treemeans.parts.field import Field
-from treemeans.parts.grid import coarse
+from treemeans.parts.growth.field import Field
+from treemeans.parts.growth.grid import coarse
+from treemeans.parts.growth.search import Target, find_cuts
+from treemeans.parts.growth.strips import NEVER, Place, Scan, Score, Strips
+from treemeans.parts.growth.survey import Looks, Routes, Seen, merge_seen, survey_block
 from treemeans.parts.pricing import Pricing
 from treemeans.parts.question import Question
-from treemeans.parts.search import Target, find_cuts
-from treemeans.parts.strips import NEVER, Place, Scan, Score, Strips
-from treemeans.parts.survey import Looks, Routes, Seen, merge_seen, survey_block
 from treemeans.tables import as_points
 
 ADDS, SAVES, NOW, WEIGHT = range(4)

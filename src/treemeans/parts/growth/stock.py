@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from treemeans import _core
 from treemeans.columns.detect import Arrivals
 from treemeans.parts.block import Block
-from treemeans.parts.field import Field
+from treemeans.parts.growth.field import Field
+from treemeans.parts.growth.sapling import FarSapling
+from treemeans.parts.growth.survey import Routes
 from treemeans.parts.pricing import Pricing, space_of
 from treemeans.parts.question import Question
-from treemeans.parts.sapling import FarSapling
-from treemeans.parts.survey import Routes
 from treemeans.path import LeafSums
 from treemeans.record import Stock, hits_of, spread_of
 from treemeans.reference import Reference

@@ -16,13 +16,13 @@ from sklearn.utils import check_random_state
 
 from treemeans.checks import check_enough_rows
 from treemeans.parts.block import Block
-from treemeans.parts.kmeans import kmeans, one_thread, sample_size
-from treemeans.parts.passes import Passes, Told
+from treemeans.parts.cluster.kmeans import kmeans, one_thread, sample_size
+from treemeans.parts.cluster.passes import Passes, Told
+from treemeans.parts.cluster.scaler import name_columns
+from treemeans.parts.cluster.sums import Columns
+from treemeans.parts.cluster.tally import TakeTally
 from treemeans.parts.question import Parts, Question
-from treemeans.parts.scaler import name_columns
 from treemeans.parts.sketch import Sketch
-from treemeans.parts.sums import Columns
-from treemeans.parts.tally import TakeTally
 from treemeans.reference import (
     Reference,
     check_clusterer,

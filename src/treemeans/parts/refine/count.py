@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from treemeans import _core
 from treemeans.costs import CostTable, Scales
 from treemeans.parts.block import Block
-from treemeans.parts.field import Field
+from treemeans.parts.cluster.sums import Columns, add_by_group, slices
+from treemeans.parts.growth.field import Field
+from treemeans.parts.growth.survey import Routes
 from treemeans.parts.pricing import Pricing
 from treemeans.parts.question import Question
-from treemeans.parts.standin import costs_of_all, dense
-from treemeans.parts.sums import Columns, add_by_group, slices
-from treemeans.parts.survey import Routes
+from treemeans.parts.refine.standin import costs_of_all, dense
 from treemeans.tables import as_points
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.parts.arrow import Taker
 from treemeans.parts.block import Block
 from treemeans.parts.question import Answer, Parts, Question
+from treemeans.parts.sources.arrow import Taker
 from treemeans.threads import n_threads
 
 Result = TypeVar("Result")

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from treemeans.grow.expand import grow_by_gain
 from treemeans.grow.sprout import Cut, between
-from treemeans.parts.count import Count, CountLeaves, Trial, pricing_to
-from treemeans.parts.field import Field
-from treemeans.parts.fork import Fork, Sides, find_forks
+from treemeans.parts.growth.field import Field
+from treemeans.parts.growth.sapling import FarSapling
 from treemeans.parts.pricing import Pricing
-from treemeans.parts.sapling import FarSapling
-from treemeans.parts.standin import StandIn
-from treemeans.parts.twigs import Twig, cuts_of
+from treemeans.parts.refine.count import Count, CountLeaves, Trial, pricing_to
+from treemeans.parts.refine.fork import Fork, Sides, find_forks
+from treemeans.parts.refine.standin import StandIn
+from treemeans.parts.refine.twigs import Twig, cuts_of
 from treemeans.refine.shape import most_saved_first
 
 Floats = NDArray[np.float64]

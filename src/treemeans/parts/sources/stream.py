@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from treemeans.parts.arrow import Taker, blocks_of
 from treemeans.parts.block import Block
-from treemeans.parts.reading import ReadParts
+from treemeans.parts.sources.arrow import Taker, blocks_of
+from treemeans.parts.sources.reading import ReadParts
 
 Batches = Generator[pa.RecordBatch, None, None]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from treemeans import _core
 from treemeans.exact import as_float, exact_sum
 from treemeans.parts.block import Block
-from treemeans.parts.draws import Draw, Sample
+from treemeans.parts.cluster.draws import Draw, Sample
+from treemeans.parts.cluster.sums import Columns, add_by_group, slices
 from treemeans.parts.question import Question
-from treemeans.parts.sums import Columns, add_by_group, slices
 from treemeans.reference import Reference
 from treemeans.tables import as_points
 

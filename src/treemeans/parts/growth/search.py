@@ -15,9 +15,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.parts.grid import finer, whole
-from treemeans.parts.strips import NEVER, Place, Scan, Score, Strips
-from treemeans.parts.survey import Look, Looks, Seen
+from treemeans.parts.growth.grid import finer, whole
+from treemeans.parts.growth.strips import NEVER, Place, Scan, Score, Strips
+from treemeans.parts.growth.survey import Look, Looks, Seen
 
 BYTES = 2**25
 """Of the sums that a pass may bring back, about."""

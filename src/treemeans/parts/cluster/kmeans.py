@@ -29,13 +29,13 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from treemeans import _core
-from treemeans.parts.draws import Draw, DrawRows
-from treemeans.parts.passes import Passes, Together, Told
+from treemeans.parts.cluster.draws import Draw, DrawRows
+from treemeans.parts.cluster.passes import Passes, Together, Told
+from treemeans.parts.cluster.scaler import fit_scaler, name_columns
+from treemeans.parts.cluster.sums import Columns
+from treemeans.parts.cluster.tally import OVERFLOW, Lottery, TakeTally, Tally
 from treemeans.parts.question import Parts
-from treemeans.parts.scaler import fit_scaler, name_columns
 from treemeans.parts.sketch import Sketch
-from treemeans.parts.sums import Columns
-from treemeans.parts.tally import OVERFLOW, Lottery, TakeTally, Tally
 from treemeans.reference import Reference
 from treemeans.tables import as_points
 

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import dataset as pads
 
-from treemeans.parts.arrow import BATCH_ROWS, check_columns, numbers_taker
-from treemeans.parts.parquet import ParquetParts, pieces_of, told_by_folders, unreadable
-from treemeans.parts.reading import ReadParts
-from treemeans.parts.stream import Batches, StreamParts
+from treemeans.parts.sources.arrow import BATCH_ROWS, check_columns, numbers_taker
+from treemeans.parts.sources.parquet import ParquetParts, pieces_of, told_by_folders, unreadable
+from treemeans.parts.sources.reading import ReadParts
+from treemeans.parts.sources.stream import Batches, StreamParts
 from treemeans.sheets.errors import quoted_path
 
 SUFFIXES = (".parquet", ".pq")

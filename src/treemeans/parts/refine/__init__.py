@@ -1,0 +1,1 @@
+"""A grown tree made cheaper, on rows in parts."""

@@ -1,0 +1,1 @@
+"""Where rows in parts come from: Dask, Parquet, DuckDB, text; and how passes over them run."""

@@ -116,11 +116,8 @@ def grow_far(field: Field, plan: FarPlan) -> tuple[FarSapling, NDArray[np.int32]
     elif plan.base_tree == "imm":
         by_feature = np.ascontiguousarray(field.columns.T)
         separate(sapling, by_feature, FarMistakes(sapling, by_feature), quiet)
-    own = list(sapling.label)
     sapling.settle()
     base_labels = np.array(sapling.label, dtype=np.int32)
-    if plan.base_tree == "imm":
-        base_labels[sapling.leaves] = [own[leaf] for leaf in sapling.leaves]
     expand(sapling, max_leaves, quiet)
     return sapling, base_labels
 

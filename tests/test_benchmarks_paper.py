@@ -263,7 +263,7 @@ def test_every_statement_can_be_judged(tmp_path):
     results = made_up(
         tmp_path, lambda *_: rng.uniform(1, 2), names=("imm", "exkmc", "exkmc_imm", "cart")
     )
-    known = {claims.SEEN, claims.PARTLY, claims.UNSEEN, claims.MISSING}
+    known = {claims.SEEN, claims.PARTLY, claims.UNSEEN, claims.MISSING, claims.UNJUDGED}
     assert {verdict(claim.check, results) for claim in CLAIMS} <= known
     text = tables.statements(results, CLAIMS)
     assert text.count("\n") == len(CLAIMS) + 1
@@ -364,6 +364,25 @@ def test_overheads_below_the_papers_are_better_than_stated(tmp_path):
         return claims_other.overhead(Results.read(tmp_path)).verdict
 
     assert [timed(part) for part in (1.0, 0.1, 2.0)] == [claims.SEEN, claims.BETTER, claims.UNSEEN]
+
+
+@pytest.mark.parametrize(
+    ("load", "faster", "expected"),
+    [(1.0, 1.8, claims.SEEN), (1.0, 1.1, claims.UNSEEN), (7.0, 1.1, claims.UNJUDGED)],
+)
+def test_a_busy_machine_is_not_judged_to_be_slow(tmp_path, load, faster, expected):
+    for name, threads in product(cells.LARGE, (1, 2)):
+        times = {
+            "kmeans": 900.0 / faster,
+            "imm": 1.0,
+            "exkmc": 3.0 if threads == 1 else 3.0 / faster,
+        }
+        kept = {"status": run.DONE, "threads": threads, "load": load, **times}
+        run.save(Cell(name, "time", f"threads={threads}", 0, 2 * TABLE[name].k), kept, tmp_path)
+    results = Results.read(tmp_path)
+    assert claims_other.parallel(results).verdict == expected
+    slow = claims.UNJUDGED if load > 2 else claims.UNSEEN
+    assert claims_other.cifar_seven_minutes(results).verdict == slow
 
 
 def test_a_brief_kmeans_is_timed_with_its_tree(one_thread):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 SEEN, BETTER, PARTLY, UNSEEN = "seen", "better than stated", "in part", "not seen"
-MISSING = "not run yet"
+MISSING, UNJUDGED = "not run yet", "not judged"
 
 # What words mean here, in cost ratios.
 CONVERGED, WELL, COMPETITIVE, HIGH, HIGH_FIRST, SAME = 1.02, 1.05, 1.10, 1.10, 1.30, 1e-3

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from treemeans.datasets import NAMES, TABLE
 
 from .cells import METHODS, PEERS, SMALL, TIMED, TITLES, Plan
-from .claims import BETTER, MISSING, PARTLY, SEEN, UNSEEN, Claim
+from .claims import BETTER, MISSING, PARTLY, SEEN, UNJUDGED, UNSEEN, Claim
 from .results import Results
 from .run import FAILED, OVER
 
@@ -105,7 +105,7 @@ def statements(results: Results, claims: Iterable[Claim]) -> str:
 def verdicts(results: Results, claims: Iterable[Claim]) -> str:
     """Return how many statements ended how."""
     found = Counter(claim.check(results).verdict for claim in claims)
-    order = (SEEN, BETTER, PARTLY, UNSEEN, MISSING)
+    order = (SEEN, BETTER, PARTLY, UNSEEN, UNJUDGED, MISSING)
     counts = ", ".join(f"{found[verdict]} {verdict}" for verdict in order if found[verdict])
     return f"{sum(found.values())} statements: {counts}."
 

@@ -71,6 +71,9 @@ class Plan:
     Attributes
     ----------
     base : around which one factor changes at a time
+    clusters : numbers of workers
+    clustered : rows of tables whose centers are found by k-means
+    tasks, tasks_rows : numbers of parts of a small table on a cluster, and its rows
     big : the table in files
     """
 
@@ -80,6 +83,7 @@ class Plan:
     k: tuple[int, ...]
     leaves: tuple[int, ...]
     parts: tuple[int, ...]
+    clusters: tuple[int, ...]
     clustered: tuple[int, ...]
     tasks: tuple[int, ...]
     tasks_rows: int
@@ -97,8 +101,7 @@ class Plan:
             "workers": [
                 base,
                 replace(base, where=THREADS, workers=2),
-                replace(base, where=PROCESSES, workers=1),
-                replace(base, where=PROCESSES, workers=2),
+                *(replace(base, where=PROCESSES, workers=number) for number in self.clusters),
             ],
             "reference": [replace(base, rows=rows, reference=KMEANS) for rows in self.clustered],
             "source": [
@@ -141,6 +144,7 @@ FULL = Plan(
     k=(2, 5, 10, 20, 50),
     leaves=(10, 20, 50, 100),
     parts=(1, 4, 16, 64, 256),
+    clusters=(1, 2),
     clustered=(100_000, 1_000_000, 3_000_000),
     tasks=(16, 128, 512),
     tasks_rows=100_000,
@@ -154,9 +158,10 @@ QUICK = Plan(
     k=(4,),
     leaves=(8,),
     parts=(4, 32),
+    clusters=(2,),
     clustered=(20_000,),
-    tasks=(8, 64),
-    tasks_rows=5_000,
+    tasks=(4, 32),
+    tasks_rows=20_000,
     big=replace(_SMALL, rows=200_000, workers=2, where=FILES, source=PARQUET, limit=2 * GB),
 )
 

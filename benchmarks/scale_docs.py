@@ -91,10 +91,11 @@ $check
 
 ## Memory
 
-A worker has one partition in memory for each of its threads: the rows, their costs, and the sums.
-The peaks that were measured are about $room_base for Python and its libraries, and for each row
-of a partition $room_row bytes + $room_value for each feature + $room_center for each cluster. The
-process that asks holds merged answers only.
+A worker has one partition in memory for each of its threads: the rows, what they cost, and their
+sums; and answers that wait to be merged. The peaks that were measured are about $room_base for
+Python and its libraries, for each row of a partition $room_row bytes, $room_value for each of its
+features and $room_center for each cluster, and $room_answers of the largest answers. The process
+that asks holds merged answers only.
 
 $big
 
@@ -138,6 +139,7 @@ def page(results: dict[str, Any], cells: list[Measured], plan: Plan) -> str:
         room_row=f"{room.row:.0f}",
         room_value=f"{room.value:.0f}",
         room_center=f"{room.center:.0f}",
+        room_answers=f"{room.answers:.1f}",
         big=_big(cells, plan),
         example=_example(estimate, cells),
         cores=results["machine"]["cores"],
@@ -239,7 +241,7 @@ def _law(law: Law) -> str:
     for kind, found in law.constants.items():
         numbers = [found[name] for name in (*TERMS, BYTE)]
         texts = [
-            f"{number * scale:.3g} {unit}"
+            f"{number * scale:.3g} {unit}" if number else NONE
             for number, scale, unit in zip(numbers, scales, units, strict=True)
         ]
         lines.append([kind, *texts])
@@ -250,7 +252,8 @@ def _check(law: Law, cells: list[Measured], plan: Plan) -> str:
     """Beside what was measured, in processor seconds of the passes."""
     sweeps = plan.sweeps()
     ends = [sweeps[name][-1] for name in ("features", "k", "leaves", "parts")]
-    found = [find(cells, setting) for setting in [*sweeps["rows"], plan.big, *ends]]
+    settings = dict.fromkeys([*sweeps["rows"], plan.big, *ends])
+    found = [find(cells, setting) for setting in settings]
     lines = []
     for one in found:
         if one is not None:
@@ -308,9 +311,10 @@ That makes $passes passes and **$total**. $kmeans In detail:
 
 - *Scheduler*: $tasks tasks in a pass; each partition takes $task of it, merges included, and $work
   of its worker beside what its rows take.
-- *Between workers*: at most $moved of answers in a pass, $moved_each for each worker, in a tree of
-  merges of $fan_in answers each. *Into the process that asks*: one answer a pass, at most $answer.
-- *Memory*: $memory for each worker: a partition with its costs, and $fan_in answers to merge.
+- *Between workers*: about $moved of answers in a pass, $moved_each for each worker, in a tree of
+  merges of $fan_in answers each. *Into the process that asks*: one answer a pass, about $answer.
+- *Memory*: $memory for each worker: a partition with its costs, and answers to merge; $most more
+  if all answers of its partitions had to wait for that.
 - *Sums*: costs are rounded so that their total stays below 2⁶¹. The number of rows takes $bits bits
   of that, and $left are left for what a row costs on average: $digits decimal digits.
 
@@ -348,6 +352,7 @@ def _example(e: Estimate, cells: list[Measured]) -> str:
         fan_in=FAN_IN,
         answer=size(answer),
         memory=size(e.worker_bytes),
+        most=size(s.parts / s.workers * answer),
         bits=bits,
         left=61 - bits,
         digits=int((61 - bits) * math.log10(2)),

@@ -113,9 +113,10 @@ def work_out(cells: list[Measured], setting: Setting = EXAMPLE) -> Estimate:
         for kind in KINDS
         if kind in law.constants and counts[kind]
     ]
-    room = room_of(cells).bytes(setting.rows / setting.parts, setting.features, setting.k)
-    largest = max((one.answer for one in passes), default=0.0)
-    return Estimate(setting, passes, room + FAN_IN * largest, overhead, rate)
+    answer = max((one.answer for one in passes), default=0.0)
+    part_rows = setting.rows / setting.parts
+    room = room_of(cells).bytes(part_rows, setting.features, setting.k, answer)
+    return Estimate(setting, passes, room, overhead, rate)
 
 
 def _pass(

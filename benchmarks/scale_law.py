@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scale_cells import FILES, GIVEN, HELD, PARQUET, PROCESSES, STORED, SYNC, Setting
+from scale_data import NUMBER
 from scipy.optimize import nnls
 
 from treemeans.parts.growth.search import COARSE, FINEST, LISTED
@@ -23,6 +24,8 @@ KINDS = {
     "closer look": ("base, closer", "growth, closer"),
 }
 """Passes that are alike, by the names that a record has for them."""
+LARGE = ("sketch", "first look")
+"""Of these, answers are large enough for their bytes to be felt."""
 PARTITION, BYTE = "partition", "byte of answers"
 TERMS: dict[str, Callable[[Setting], float]] = {
     "row": lambda s: s.rows,
@@ -105,10 +108,12 @@ def law_of(cells: list[Measured]) -> Law:
     for kind, names in KINDS.items():
         some = [one for one in used if one.total("passes", names)]
         if some:
+            large = kind in LARGE
             lines = [
-                [*(term(one.setting) for term in TERMS.values()), one.mean("answered", names)]
+                [*(term(one.setting) for term in TERMS.values()),
+                 one.mean("answered", names) * large]
                 for one in some
-            ]
+            ]  # fmt: skip
             seconds = [one.mean("cpu_seconds", names) for one in some]
             found = _fit(np.array(lines, dtype=float), np.array(seconds))
             constants[kind] = dict(zip([*TERMS, BYTE], found.tolist(), strict=True))
@@ -159,16 +164,19 @@ class Room:
     ----------
     base : bytes of the program alone
     row, value, center : bytes for each row of a part, for each of its values, and of its costs
+    answers : that are held at a time, before they are merged
     """
 
     base: float
     row: float
     value: float
     center: float
+    answers: float
 
-    def bytes(self, part_rows: float, features: int, k: int) -> float:
-        """With one part in memory."""
-        return self.base + part_rows * (self.row + self.value * features + self.center * k)
+    def bytes(self, part_rows: float, features: int, k: int, answer: float) -> float:
+        """With one part in memory, and with answers of so many bytes."""
+        of_row = self.row + self.value * features + self.center * k
+        return self.base + part_rows * of_row + self.answers * answer
 
 
 def room_of(cells: list[Measured]) -> Room:
@@ -177,10 +185,13 @@ def room_of(cells: list[Measured]) -> Room:
     base = min(one.result["before_bytes"] for one in used)
     rows = np.array([one.setting.rows / one.setting.parts for one in used])
     features = np.array([one.setting.features for one in used])
-    lines = np.column_stack([rows, rows * features, rows * [one.setting.k for one in used]])
-    extra = np.array([one.result["peak_bytes"] - base for one in used], dtype=float)
-    row, value, center = _fit(lines, np.maximum(extra, 1.0)).tolist()
-    return Room(base, row, value, center)
+    centers = np.array([one.setting.k for one in used])
+    answers = np.array([max(one.mean("returned", [kind]) for kind in one.kinds) for one in used])
+    lines = np.column_stack([rows, rows * features, rows * centers, answers])
+    peaks = np.array([one.result["peak_bytes"] for one in used])
+    extra = peaks - base - rows * features * NUMBER  # the part itself is there in any case
+    row, value, center, held = _fit(lines, np.maximum(extra, 1.0)).tolist()
+    return Room(base, row, NUMBER + value, center, held)
 
 
 def _on_cluster(cells: list[Measured]) -> list[Measured]:

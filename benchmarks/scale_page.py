@@ -15,7 +15,7 @@ from scale_law import Measured, measured
 
 FIGURE = "scale.png"
 NONE = "-"
-HEAD = ("passes", "seconds", "per pass", "asked", "answered", "returned", "peak")
+HEAD = ("passes", "seconds", "processor", "per pass", "asked", "answered", "returned", "peak")
 BESIDE_HEAD = ("in memory", "its peak", "same tree")
 SWEEPS = {
     "rows": ("Rows", "rows"),
@@ -119,6 +119,7 @@ def line_of(one: Measured | None) -> list[str]:
     return [
         str(one.passes),
         seconds(one.result["seconds"]),
+        seconds(one.result["cpu_seconds"]),
         seconds(one.result["seconds"] / one.passes),
         *(size(one.mean(what)) for what in ("asked", "answered", "returned")),
         size(one.result["peak_bytes"]),
@@ -266,8 +267,9 @@ def _about_big(plan: Plan) -> str:
 
 def _legend() -> str:
     return """\
-Every setting ran once, in a process of its own with one OpenMP thread. *seconds*: of the whole
-fit; *per pass*: divided by the passes. *asked*: bytes of the questions in a pass; *answered*:
+Every setting ran once, in a process of its own with one OpenMP thread. *seconds*: of the whole fit;
+*processor*: of these, what the process took of the processors, without a cluster's workers; *per
+pass*: seconds divided by the passes. *asked*: bytes of the questions in a pass; *answered*:
 of the answers that left the partitions; *returned*: of the merged answer that came back; all of
 pickled objects, on average over the passes. *peak*: most resident memory of the process that
 asks, with the interpreter and all libraries, about 0.2 GB; on a cluster that is client and
@@ -330,6 +332,7 @@ def draw(cells: list[Measured], plan: Plan, path: Path) -> Path:
         took = big.result["seconds"] / big.passes
         left.loglog([big.setting.rows], [took], "D", color=ink(2), label=label)
     left.set(xlabel="rows", ylabel="seconds")
+    left.set_ylim(None, 5 * left.get_ylim()[1])
     words = {"answered": "leave the partitions", "returned": "come back", "asked": "go out"}
     for number, (what, word) in enumerate(words.items()):
         means = [one.mean(what) for one in used]
@@ -337,11 +340,12 @@ def draw(cells: list[Measured], plan: Plan, path: Path) -> Path:
     if big is not None:
         right.loglog([big.setting.rows], [big.mean("returned")], "D", color=ink(1))
     right.set(xlabel="rows", ylabel="bytes in a pass")
+    right.set_ylim(right.get_ylim()[0] / 3, 10 * right.get_ylim()[1])  # room for the legend
     for ax in (left, right):
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda value, _: _plain(value))
             axis.set_minor_formatter(lambda value, _: "")
-        ax.legend(frameon=False, fontsize=8)
+        ax.legend(frameon=False, fontsize=8, loc="upper left")
         ax.grid(alpha=0.3)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)

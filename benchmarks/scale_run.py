@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,29 +41,43 @@ def save(setting: Setting, result: Result, folder: Path) -> None:
     draft.replace(path)
 
 
-def run(settings: Sequence[Setting], cells: Path, tables: Path, *, fresh: bool = False) -> int:
-    """Measure those that are missing; how many failed."""
+def run(
+    settings: Sequence[Setting], cells: Path, tables: Path, *, fresh: bool = False, jobs: int = 1
+) -> int:
+    """Measure those that are missing, ``jobs`` at a time; how many failed."""
     missing = [one for one in settings if fresh or _wanted(one, cells)]
+    minutes = sum(map(guess, missing)) / 60 / jobs
     print(
-        f"{len(settings)} settings, {len(missing)} to measure, about "
-        f"{sum(map(guess, missing)) / 60:.0f} minutes on a quiet machine",
+        f"{len(settings)} settings, {len(missing)} to measure, about {minutes:.0f} minutes on a "
+        "quiet machine",
         file=sys.stderr,
     )
-    failed = 0
-    for number, setting in enumerate(missing, 1):
-        start = time.perf_counter()
-        prepare(setting, tables)
-        result = measure(setting, tables)
-        save(setting, result, cells)
-        failed += "error" in result
-        took = f"{time.perf_counter() - start:.0f} s"
-        print(f"{number} of {len(missing)}: {setting}: {_said(result)}, {took}", file=sys.stderr)
+    if jobs > 1:  # so that no two make the same table
+        for setting in missing:
+            prepare(setting, tables)
+    with ThreadPoolExecutor(jobs) as pool:
+        done = pool.map(lambda setting: _measure_and_keep(setting, cells, tables), missing)
+        failed = 0
+        for number, (setting, (result, took)) in enumerate(zip(missing, done, strict=True), 1):
+            failed += "error" in result
+            said = result.get("error") or f"fit in {result['seconds']:.2f} s"
+            print(f"{number} of {len(missing)}: {setting}: {said}, {took:.0f} s", file=sys.stderr)
     return failed
+
+
+def _measure_and_keep(setting: Setting, cells: Path, tables: Path) -> tuple[Result, float]:
+    start = time.perf_counter()
+    prepare(setting, tables)
+    result = measure(setting, tables)
+    save(setting, result, cells)
+    return result, time.perf_counter() - start
 
 
 def measure(setting: Setting, tables: Path) -> Result:
     """Run a worker and return what it measured, or the last line of its error."""
-    env = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")}
+    # Threads that read files are counted with those of OpenMP; a task of dask's has one of them.
+    threads = setting.workers if setting.where == FILES else 1
+    env = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
     command = [sys.executable, str(WORKER), json.dumps(as_json(setting)), str(tables)]
     try:
         done = subprocess.run(
@@ -92,14 +107,10 @@ def guess(setting: Setting) -> float:
     reading = 12e-9 * setting.rows * setting.features if setting.source == PARQUET else 0.0
     made = (20e-9 if setting.where == FILES else 8e-9) * setting.rows * setting.features
     work_seconds = passes * (1.2e-9 * work + 150e-9 * setting.rows + reading)
-    each = 4e-3 if setting.where == PROCESSES else 1e-3
+    each = 6e-3 if setting.where == PROCESSES else 1e-3
     return starting + made + work_seconds / setting.workers + passes * each * setting.parts
 
 
 def _wanted(setting: Setting, cells: Path) -> bool:
     kept = read(setting, cells)
     return kept is None or "error" in kept
-
-
-def _said(result: Result) -> str:
-    return result.get("error") or f"fit in {result['seconds']:.2f} s"

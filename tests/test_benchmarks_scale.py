@@ -204,7 +204,8 @@ def test_the_law_finds_what_made_the_times():
         far = replace(FULL.base, rows=10**9)
         assert law.seconds(kind, far, 0.0) == pytest.approx(by_law(far), rel=0.01)
     room = scale_law.room_of(cells)
-    assert (room.row, room.value, room.center) == pytest.approx((50, 4, 16), rel=0.01)
+    far = room.bytes(10**6, 40, 20, 1000.0)
+    assert far == pytest.approx(10**8 + 10**6 * (50 + 4 * 40 + 16 * 20), rel=0.05)
 
 
 def test_closer_looks_grow_with_the_logarithm_of_the_rows():

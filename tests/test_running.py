@@ -327,7 +327,9 @@ def test_numbers_of_every_type(dtype):
 
 
 @pytest.mark.parametrize(
-    "form", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix, unsorted], ids=str
+    "form",
+    [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix, unsorted],
+    ids=lambda form: form.__name__,
 )
 @pytest.mark.parametrize("reference", [None, kmeans(IRIS, 3)], ids=["none", "kmeans"])
 def test_the_input_is_never_changed(form, reference):

@@ -334,6 +334,7 @@ def least_fork(twig, X, rows, regrets, min_weight):
     )
 
 
+@pytest.mark.filterwarnings("ignore:Only .* reference centers are nearest")
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([1, 4]))
 def test_every_split_of_a_depth_is_the_best_there_is(seed, depth, min_weight):

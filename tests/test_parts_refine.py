@@ -378,6 +378,7 @@ def test_every_split_of_a_depth_is_the_best_there_is(seed, depth, min_weight):
         assert (fork.all_left, fork.now) == (all_left, now)
 
 
+@pytest.mark.filterwarnings("ignore:Only .* reference centers are nearest")
 @settings(max_examples=15)
 @given(st.integers(0, 10**6), st.sampled_from([1, 5]), st.booleans())
 def test_settling_never_raises_the_cost(seed, min_weight, weighted):

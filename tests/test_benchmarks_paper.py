@@ -431,3 +431,12 @@ def test_cells_are_plain_json(tmp_path):
     run.save(IRIS, {"status": run.DONE, "rows": []}, tmp_path)
     (path,) = tmp_path.rglob("*.json")
     assert Cell(**json.loads(path.read_text())["cell"]) == IRIS
+
+
+def test_the_process_that_computes_may_use_threads():
+    # joblib gives a daemon one thread, and times of two would be those of one.
+    with run.Worker() as worker:
+        worker.send([Cell("iris", "size", "", 0, 0)])
+        status, _ = worker.receive(60)
+        assert status == run.DONE
+        assert not worker._process.daemon

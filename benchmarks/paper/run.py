@@ -103,7 +103,8 @@ class Worker:
         if self._process is None:
             context = get_context("spawn")
             self._pipe, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+            # Not a daemon: joblib gives those one thread, whatever is asked for.
+            self._process = context.Process(target=_serve, args=(theirs,))
             self._process.start()
             theirs.close()
         self._pipe.send(cells)

@@ -256,7 +256,8 @@ def limit_memory(n_bytes: int) -> None:
     """Have the system refuse more private memory than this.
 
     RLIMIT_DATA counts what the process may write to and shares with nobody: its heap, and every
-    mapping that its allocators make. Files that are only read do not count, nor do libraries.
+    mapping that its allocators make, a gigabyte that pyarrow's reserves and hardly uses included.
+    Files that are only read do not count, nor do libraries.
     """
     if n_bytes:
         resource.setrlimit(resource.RLIMIT_DATA, (n_bytes, n_bytes))
@@ -266,6 +267,10 @@ def main() -> None:
     """Measure the setting of the first argument, with the tables of the second."""
     setting = Setting(**json.loads(sys.argv[1]))
     limit_memory(setting.limit)
+    if setting.limit:
+        from treemeans.parts.sources.lean import stay_lean
+
+        stay_lean()  # as the command line does
     print(json.dumps(run(setting, Path(sys.argv[2]))))
 
 

@@ -17,6 +17,7 @@ from treemeans.columns import Columns
 from treemeans.parts import Parts
 from treemeans.parts.sources.arrow import Numbers, Taken, Taker, common_type, number_type
 from treemeans.parts.sources.files import open_dataset, parquet_fragments
+from treemeans.parts.sources.lean import stay_lean
 from treemeans.parts.sources.parquet import ParquetParts, Piece, pieces_of, told_by_folders
 from treemeans.progress import Progress
 from treemeans.sheets.errors import InputError, quoted, quoted_path
@@ -88,6 +89,7 @@ def opened(
 
     ``dask``: whether dask is to read it. ``shown``: whether a bar may move on the terminal.
     """
+    stay_lean()
     with ExitStack() as stack:
         if not is_parquet(path):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="treemeans-"))

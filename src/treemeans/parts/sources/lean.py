@@ -8,9 +8,9 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of <malloc.h>
 def stay_lean() -> None:
     """Have glibc return large arrays to the system; elsewhere, nothing happens.
 
-    Of itself it keeps more and more of them for later, in a heap for each thread: passes over a
-    large table then take twice the memory that they need. It is a setting of the whole process, so
-    it is for programs to choose, and not made behind a user's back.
+    Of itself it keeps more and more of them for later, in a heap for each thread, and passes over a
+    large table take more memory than they need. It is a setting of the whole process, so it is for
+    programs to choose, and not made behind a user's back.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -1,19 +1,30 @@
-"""``python -m benchmarks paper``: the ExKMC paper's evaluation."""
+"""``python -m benchmarks COMMAND``: run a benchmark, or compare two builds."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
-COMMANDS = ("paper",)
+COMMANDS = {
+    "speed": ("benchmarks.speed", "seconds and memory of a fit (SPEED.md); two builds in turns"),
+    "quality": ("benchmarks.quality", "what the trees of all methods cost (QUALITY.md)"),
+    "scale": ("benchmarks.scale", "how the cost of partitioned fits grows (SCALE.md)"),
+    "paper": ("benchmarks.paper.evaluation", "the ExKMC paper's evaluation (RESULTS.md)"),
+    "compare": ("benchmarks.compare", "trees, labels, rules and SQL of two builds"),
+}
 
 
 def main() -> None:
     """Run the command that is named first."""
-    if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
-        sys.exit(f"usage: python -m benchmarks {{{','.join(COMMANDS)}}} [--help]")
-    from benchmarks.paper.command import main as paper
-
-    paper(sys.argv[2:])
+    asked = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    if asked in COMMANDS:
+        import_module(COMMANDS[asked][0]).main(sys.argv[2:])
+        return
+    lines = [f"  {name:10}{about}" for name, (_, about) in COMMANDS.items()]
+    usage = "\n".join(["usage: python -m benchmarks COMMAND [--help]", "", *lines])
+    if asked not in ("-h", "--help"):
+        sys.exit(f"There is no command {asked!r}.\n{usage}")
+    print(usage)
 
 
 if __name__ == "__main__":

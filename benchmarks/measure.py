@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 STATUS = Path("/proc/self/status")
 CLEAR = Path("/proc/self/clear_refs")
 
-# Repeats stop after this many seconds: one fit of a slow rival is enough.
+# Repeats stop after this many seconds: one fit of a slow package is enough.
 ENOUGH = 30.0
 
 
@@ -42,11 +42,11 @@ def measure(call: Callable[[], Result], repeat: int) -> Measured[Result]:
 
 def once(call: Callable[[], Result]) -> Measured[Result]:
     """Measure one call."""
-    before = _reset_peak()
+    before = reset_peak()
     start, cpu_start = time.perf_counter(), time.process_time()
     result = call()
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
-    peak = None if before is None else max(0, _status("VmHWM") - before)
+    peak = None if before is None else max(0, resident("VmHWM") - before)
     return Measured(seconds, cpu_seconds, peak, 1, result)
 
 
@@ -55,16 +55,16 @@ def _largest(peaks: list[int | None]) -> int | None:
     return max((peak for peak in peaks if peak is not None), default=None)
 
 
-def _reset_peak() -> int | None:
+def reset_peak() -> int | None:
     """Set the peak to what is resident now, and return that; None where the system cannot."""
     try:
         CLEAR.write_text("5")
     except OSError:
         return None
-    return _status("VmRSS")
+    return resident()
 
 
-def _status(key: str) -> int:
-    """Return one line of /proc/self/status in bytes."""
+def resident(key: str = "VmRSS") -> int:
+    """Bytes that this process has in memory; with VmHWM, the most since the peak was reset."""
     line = next(line for line in STATUS.read_text().splitlines() if line.startswith(key))
     return int(line.split()[1]) * 1024

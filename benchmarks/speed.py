@@ -1,150 +1,241 @@
-"""Time the trees side by side with their rivals: ``python benchmarks/speed.py --rivals``.
-
-Each cell of the table is measured in a process of its own (worker.py), with the reference k-means
-given. The reference and its time are kept in benchmarks/.cache; ``--fresh`` measures them again.
-"""
+"""Seconds and memory of a fit, beside scikit-learn's KMeans and the official package."""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
-import os
-import platform
-import subprocess
-import sys
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
-import reference
-from bars import Row
-from problems import PROBLEMS, Problem, data_folder
-from rivals import RivalError, official_python
-from table import render
-from worker import Cell
+import numpy as np
+from numpy.typing import NDArray
 
-WORKER = Path(__file__).resolve().parent / "worker.py"
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+from benchmarks import runner, speed_against
+from benchmarks.command_line import names, parser
+from benchmarks.environments import EnvironmentMissingError, interpreter
+from benchmarks.measure import measure, once
+from benchmarks.methods import METHODS, dense
+from benchmarks.pages import Summary, machine, publish
+from benchmarks.problems import PROBLEMS, input_bytes, kmeans_cost, reference, stored_values
+from benchmarks.runner import Task
+from benchmarks.tables import Table, number
+from benchmarks.targets import Target, target_table
+
 # The problems large enough to tell methods apart by their time, and one that must not wait.
 NAMES = (
     *("iris", "avila", "covtype", "20newsgroups"),
     *("cifar10_10k", "cifar10", "synthetic_2"),
 )
-# Iris takes milliseconds, so its best time needs more fits.
-IRIS_REPEATS = 50
+REPEATS = {"iris": 50}  # milliseconds, so that its best time needs more fits
+PREDICTIONS = 7
+WARM_ROWS = 5  # rows of each cluster that a method is warmed up on
+BUSY = 1.1  # a fit that took so much longer than its processor time is not to be trusted
+
+FASTER_THAN_OFFICIAL = {
+    "avila": 10.0,
+    "covtype": 25.0,
+    "20newsgroups": 200.0,
+    "cifar10_10k": 25.0,
+    "cifar10": 25.0,
+}
+SHARE_OF_KMEANS = {"covtype": 0.02, "cifar10_10k": 0.02, "cifar10": 0.02}
+
+Results = dict[str, dict[str, Any]]  # by problem, then by what was measured
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure every problem asked for."""
-    official = _official() if options.rivals else None
-    rows = [measure_problem(PROBLEMS[name], options, official) for name in options.only]
-    return {"machine": machine(), "repeat": options.repeat, "rows": rows}
+# What is measured, each in a process of its own
 
 
-def measure_problem(problem: Problem, options: argparse.Namespace, official: Path | None) -> Row:
-    """Measure all cells of one problem."""
-    row: Row = {"problem": problem.name, "k": problem.k, "sparse": problem.sparse}
-    row["cells"] = {"kmeans": _kmeans(problem, options.fresh)}
-    if "error" in row["cells"]["kmeans"]:
-        return row
-    known = reference.read(problem.name)
-    row |= {"n": len(known.labels), "d": known.centers.shape[1]}
-    for key, cell in _cells(problem, options, official).items():
-        python = official if cell.method == "official" else None
-        row["cells"][key] = measure_cell(cell, python or Path(sys.executable))
-    return row
+def measure_kmeans(problem: str) -> dict[str, Any]:
+    """The reference k-means, whose time is kept with it."""
+    known = reference(problem)
+    n, d = len(known.labels), known.centers.shape[1]
+    return {"seconds": known.seconds, "cpu_seconds": known.cpu_seconds, "n": n, "d": d}
 
 
-def measure_cell(cell: Cell, python: Path) -> dict[str, Any]:
-    """Run a worker and return what it measured, or the last line of its error."""
-    print(f"{cell.problem}: {cell.task}, {cell.method}, {cell.threads} thread(s)", file=sys.stderr)
-    env = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(cell.threads))}
-    command = [str(python), str(WORKER), json.dumps(dataclasses.asdict(cell))]
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    if done.returncode:
-        return {"error": (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]}
-    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return measured
+def measure_fit(problem: str, method: str, threads: int, repeat: int) -> dict[str, Any]:
+    """The tree of 2 k leaves on given reference centers."""
+    adapter, known, k = METHODS[method], reference(problem), PROBLEMS[problem].k
+    X = PROBLEMS[problem].load()
+    X = dense(X) if adapter.environment else X
+    adapter.fit(X[_few_of_each(known.labels)], known, 2 * k, 0, threads)
+    run = measure(lambda: adapter.fit(X, known, 2 * k, 0, threads), repeat)
+    cost = kmeans_cost(X, adapter.labels(run.result, X, 2 * k))
+    return {
+        "seconds": run.seconds,
+        "cpu_seconds": run.cpu_seconds,
+        "calls": run.calls,
+        "peak_bytes": run.peak_bytes,
+        "input_bytes": input_bytes(X),
+        "cost_ratio": cost / known.inertia,
+        "read_seconds": measure(stored_values(X).max, repeat).seconds,
+    }
 
 
-def machine() -> dict[str, Any]:
-    """Describe the machine and the versions, so that two runs can be told apart."""
-    versions = {name: _version(name) for name in ("treemeans", "numpy", "scipy", "scikit-learn")}
-    return {"cpu": _cpu(), "cores": os.cpu_count(), "python": platform.python_version(), **versions}
+def measure_predict(problem: str) -> dict[str, float]:
+    """Our ``predict`` and that of scikit-learn's tree of as many leaves, by turns."""
+    X, known, leaves = PROBLEMS[problem].load(), reference(problem), 2 * PROBLEMS[problem].k
+    adapters = {"treemeans": METHODS["exkmc_imm"], "cart": METHODS["cart"]}
+    models = {name: each.fit(X, known, leaves, 0) for name, each in adapters.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in adapters}
+    for _ in range(PREDICTIONS):
+        for name, model in models.items():
+            seconds[name].append(once(partial(model.predict, X)).seconds)
+    return {name: min(times) for name, times in seconds.items()}
 
 
-def _cells(problem: Problem, options: argparse.Namespace, official: Path | None) -> dict[str, Cell]:
-    """Return the cells of a problem by their key in the results."""
-    base = Cell("fit", problem.name, repeat=options.repeat, compact=options.compact)
-    if problem.name == "iris":
-        return {"treemeans_1": dataclasses.replace(base, repeat=IRIS_REPEATS)}
-    cells = {f"treemeans_{t}": dataclasses.replace(base, threads=t) for t in (1, 2)}
-    if official:
-        cells["official_1"] = dataclasses.replace(base, method="official", compact=False)
-    return cells | {"predict": dataclasses.replace(base, task="predict")}
+def _few_of_each(labels: NDArray[Any]) -> NDArray[Any]:
+    """The first rows of each cluster."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
+    return np.sort(order[rank < WARM_ROWS])
 
 
-def _kmeans(problem: Problem, fresh: bool) -> dict[str, Any]:
-    """Return the time of the reference k-means, measured now unless it is on disk."""
-    cached = reference.path_of(problem.name).exists() and not fresh
-    if not cached:
-        done = measure_cell(Cell("cluster", problem.name, method="kmeans"), Path(sys.executable))
-        if "error" in done:
-            return done
-    known = reference.read(problem.name)
-    took = {"seconds": known.seconds, "cpu_seconds": known.cpu_seconds}
-    return {**took, "peak_bytes": known.peak_bytes, "cached": cached}
+def tasks(problems: Sequence[str], repeat: int, official: str | None) -> list[Task]:
+    """What is to be measured; the k-means first, because fits are given its centers."""
+    found = []
+    for problem in problems:
+        fit = {"problem": problem, "repeat": max(repeat, REPEATS.get(problem, 0))}
+        found.append(
+            Task(f"{problem}/kmeans", "benchmarks.speed:measure_kmeans", {"problem": problem})
+        )
+        for threads in (1, 2) if problem not in REPEATS else (1,):
+            arguments = {**fit, "method": "exkmc_imm", "threads": threads}
+            key = f"{problem}/treemeans_{threads}"
+            found.append(Task(key, "benchmarks.speed:measure_fit", arguments, threads))
+        if official and problem not in REPEATS:
+            arguments = {**fit, "method": "official", "threads": 1}
+            key, function = f"{problem}/official_1", "benchmarks.speed:measure_fit"
+            found.append(Task(key, function, arguments, python=official))
+        if problem not in REPEATS:
+            key, function = f"{problem}/predict", "benchmarks.speed:measure_predict"
+            found.append(Task(key, function, {"problem": problem}))
+    return found
 
 
-def _official() -> Path | None:
-    """Return the interpreter of the official package, or say in one line why there is none."""
-    print("preparing the official ExKMC package", file=sys.stderr)
-    try:
-        return official_python()
-    except RivalError as error:
-        print(f"official ExKMC package: not measured, {error}", file=sys.stderr)
-        return None
+# Tables
 
 
-def _cpu() -> str:
-    """Return the name of the processor."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+def summary(results: Results, about: str) -> Summary:
+    """The tables of the page."""
+    targets = [target for problem, row in results.items() for target in _targets(problem, row)]
+    failed = "\n".join([*_disturbed(results), *_failures(results)])
+    tables = {"times": _times(results), "targets": target_table(targets)}
+    return Summary(tables, {"machine": about, "failures": failed or "All fits were measured."})
 
 
-def _version(name: str) -> str | None:
-    """Return the installed version of a package."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+def _times(results: Results) -> Table:
+    head = (
+        *("problem", "rows", "columns", "k"),
+        *("KMeans s", "official s", "1 thread s", "2 threads s", "reads"),
+        *("memory", "official memory", "cost", "official cost"),
+    )
+    return Table(head, [_time_line(problem, row) for problem, row in results.items()])
 
 
-def _options() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
-    parser.add_argument("--repeat", type=int, default=5, help="best of so many fits (default 5)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here too")
-    parser.add_argument("--rivals", action="store_true", help="install and time official ExKMC")
-    parser.add_argument("--fresh", action="store_true", help="time the reference k-means again")
-    parser.add_argument("--compact", action="store_true", help="our fits on the stored number type")
-    return parser.parse_args()
+def _time_line(problem: str, row: dict[str, Any]) -> list[str]:
+    ours, official = row.get("treemeans_1", {}), row.get("official_1", {})
+    size = [str(row["kmeans"].get(key, "-")) for key in ("n", "d")]
+    kinds = ("kmeans", "official_1", "treemeans_1", "treemeans_2")
+    seconds = [number(row.get(kind, {}).get("seconds")) for kind in kinds]
+    reads = _ratio(ours.get("seconds"), ours.get("read_seconds"))
+    memory = [_memory(each) for each in (ours, official)]
+    costs = [number(each.get("cost_ratio"), 4) for each in (ours, official)]
+    k = str(PROBLEMS[problem].k)
+    return [problem, *size, k, *seconds, number(reads), *map(number, memory), *costs]
 
 
-def main() -> None:
-    """Measure, print the tables, and write the JSON file."""
-    options = _options()
-    if not (data_folder() / "load.py").is_file():
-        sys.exit(f"no data in {data_folder()}: set TREEMEANS_DATA to the folder that holds load.py")
-    results = run(options)
-    print(render(results))
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=2) + "\n")
+def _targets(problem: str, row: dict[str, Any]) -> Iterator[Target]:
+    """What the package promises about one problem."""
+    ours, two, official = (
+        row.get(kind, {}).get("seconds") for kind in ("treemeans_1", "treemeans_2", "official_1")
+    )
+    if problem in REPEATS:
+        milliseconds = None if ours is None else 1000 * ours
+        yield Target(problem, "fit beyond k-means, ms", 5.0, False, milliseconds)
+        return
+    if problem in FASTER_THAN_OFFICIAL:
+        limit = FASTER_THAN_OFFICIAL[problem]
+        yield Target(problem, "times the official speed", limit, True, _ratio(official, ours))
+    if problem in SHARE_OF_KMEANS:
+        share = _ratio(ours, row["kmeans"].get("seconds"))
+        limit = SHARE_OF_KMEANS[problem]
+        yield Target(problem, "part of KMeans(n_init=10)", limit, False, share)
+    yield Target(problem, "two threads against one", 1.6, True, _ratio(ours, two))
+    # A dense table: half an input; non-zeros: a small multiple of them.
+    limit = 4.0 if PROBLEMS[problem].sparse else 0.5
+    yield Target(problem, "memory / input", limit, False, _memory(row.get("treemeans_1", {})))
+    predict = row.get("predict", {})
+    faster = _ratio(predict.get("cart"), predict.get("treemeans"))
+    yield Target(problem, "times the predict speed of a tree", 3.0, True, faster)
 
 
-if __name__ == "__main__":
-    main()
+def _memory(fit: dict[str, Any]) -> float | None:
+    """Peak beyond the input, in sizes of the input."""
+    return _ratio(fit.get("peak_bytes"), fit.get("input_bytes"))
+
+
+def _ratio(one: float | None, other: float | None) -> float | None:
+    return None if one is None or not other else one / other
+
+
+def _disturbed(results: Results) -> list[str]:
+    """A line for each one-thread fit that waited for a processor in its best run."""
+    lines = []
+    for problem, row in results.items():
+        for kind, fit in row.items():
+            wait = _ratio(fit.get("seconds"), fit.get("cpu_seconds"))
+            if wait is not None and wait > BUSY and not kind.endswith("_2"):
+                lines.append(f"{problem}, {kind}: took {wait:.2f} times its processor time.")
+    return lines
+
+
+def _failures(results: Results) -> list[str]:
+    return [
+        f"{problem}, {kind}: {fit['error']}"
+        for problem, row in results.items()
+        for kind, fit in row.items()
+        if "error" in fit
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, print the tables, and write the page."""
+    options = _options(arguments)
+    if options.against:
+        speed_against.compare(options.against, options.only, options.effort)
+        return
+    only = options.only or (("iris", "avila") if options.quick else NAMES)
+    official = None
+    if options.official:
+        try:
+            official = interpreter("ExKMC")
+        except EnvironmentMissingError as error:
+            print(f"The official package is not measured: {error}.")
+    for problem in only if official else ():
+        PROBLEMS[problem].export()
+    wanted = tasks(only, 2 if options.quick else options.repeat, official)
+    kept = runner.run(wanted, options.results, fresh=options.fresh)
+    results: Results = {problem: {} for problem in only}
+    for task in wanted:
+        problem, _, kind = task.key.partition("/")
+        results[problem][kind] = kept[task.key]
+    found = summary(results, machine())
+    print("\n\n".join(table.text() for table in found.tables.values()))
+    print(*publish("speed", found, options.out), sep="\n")
+    runner.fail_if_any(kept)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    about = (
+        "Seconds and memory of a fit with 2 k leaves, the reference centers given, on one thread "
+        "and on two. With --against: beside another build of treemeans, fit by fit in turns."
+    )
+    add = (reader := parser("speed", about, quick="Iris and Avila, two fits each")).add_argument
+    add("--only", type=names(tuple(PROBLEMS)), default=(), metavar="A,B", help=", ".join(NAMES))
+    add("--repeat", type=int, default=5, metavar="N", help="best of N fits (default 5)")
+    add("--official", action="store_true", help="the official package too, which is built for it")
+    add("--against", metavar="PYTHON", help="interpreter that has another build of treemeans")
+    add("--effort", type=float, default=1.0, help="with --against: times the usual number of fits")
+    return reader.parse_args(arguments)

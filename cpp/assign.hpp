@@ -1,4 +1,4 @@
-// Rows fall through a tree, a block of them at a time.
+// Rows fall through a tree of thresholds, a block of them at a time.
 #pragma once
 
 #include <algorithm>
@@ -8,19 +8,9 @@
 #include <vector>
 
 #include "simd.hpp"
+#include "split.hpp"
 
 namespace treemeans {
-
-// Nodes of a threshold tree as flat arrays; feature < 0 marks a leaf. outcome: what to report for
-// rows that end in a node.
-struct TreeView {
-  const std::int32_t* feature;
-  const double* threshold;
-  const std::int32_t* left;
-  const std::int32_t* right;
-  const std::int32_t* outcome;
-  std::int32_t n_nodes;
-};
 
 // Reports for blocks of kTogether rows. In a tree of up to 64 leaves every row has a bit for each
 // leaf, numbered from left to right: a cut that sends the row right strikes out the leaves under
@@ -63,23 +53,23 @@ class Descent {
 
  private:
   struct Cut {
-    double threshold;
+    ThresholdSplit split;
     std::int32_t column;
     std::uint64_t right_leaves;  // all but those under the left child
   };
   struct Node {
-    double threshold;
+    ThresholdSplit split;
     std::int32_t column;
-    std::int32_t child[2];  // [value <= threshold]
+    std::int32_t child[2];  // right, left
   };
 
   // A leaf leads to itself, whatever the value.
   void link_nodes(const TreeView& tree, const std::vector<std::int32_t>& columns) {
     for (std::int32_t i = 0; i < tree.n_nodes; ++i) {
       if (tree.feature[i] < 0) {
-        nodes_.push_back({std::numeric_limits<double>::infinity(), 0, {i, i}});
+        nodes_.push_back({{std::numeric_limits<double>::infinity()}, 0, {i, i}});
       } else {
-        nodes_.push_back({tree.threshold[i], columns[i], {tree.right[i], tree.left[i]}});
+        nodes_.push_back({{tree.threshold[i]}, columns[i], {tree.right[i], tree.left[i]}});
       }
     }
   }
@@ -101,7 +91,7 @@ class Descent {
     }
     for (auto node = inner.rbegin(); node != inner.rend(); ++node) {  // children first
       under[*node] = under[tree.left[*node]] | under[tree.right[*node]];
-      cuts_.push_back({tree.threshold[*node], columns[*node], ~under[tree.left[*node]]});
+      cuts_.push_back({{tree.threshold[*node]}, columns[*node], ~under[tree.left[*node]]});
     }
   }
 
@@ -124,11 +114,11 @@ class Descent {
     for (int i = 0; i < kTogether; ++i) left[i] = ~std::uint64_t{0};
     for (int j = 0; j < n_cuts; ++j) {
       const double* TM_RESTRICT column = columns + cuts[j].column * kTogether;
-      const double threshold = cuts[j].threshold;
+      const ThresholdSplit split = cuts[j].split;
       const std::uint64_t right_leaves = cuts[j].right_leaves;
 #pragma omp simd
       for (int i = 0; i < kTogether; ++i)
-        left[i] &= column[i] <= threshold ? ~std::uint64_t{0} : right_leaves;
+        left[i] &= split.goes_left(column[i]) ? ~std::uint64_t{0} : right_leaves;
     }
   }
 
@@ -141,7 +131,7 @@ class Descent {
       moved = 0;
       for (int i = 0; i < n; ++i) {
         const Node& node = nodes[at[i]];
-        const std::int32_t next = node.child[value(i, node.column) <= node.threshold ? 1 : 0];
+        const std::int32_t next = node.child[node.split.goes_left(value(i, node.column)) ? 1 : 0];
         moved |= next ^ at[i];
         at[i] = next;
       }

@@ -112,7 +112,7 @@ TM_CLONES bool code_unit(const double* TM_RESTRICT v, std::int64_t n, double bas
 #pragma omp simd reduction(+ : error)
   for (std::int64_t i = 0; i < n; ++i) {
     const double u = v[i] - base;
-    const double floored = u < 0.0 ? 0.0 : u;
+    const double floored = u > 0.0 ? u : 0.0;  // 0 for a NaN too, which must not be cast
     const double clipped = floored > 255.0 ? 255.0 : floored;
     whole[i] = static_cast<std::int32_t>(clipped);
     error += std::abs((base + static_cast<double>(whole[i])) - v[i]);  // base + whole is exact
@@ -176,7 +176,7 @@ TM_CLONES bool all_finite(const double* TM_RESTRICT v, std::int64_t n) {
   return sum == 0.0;
 }
 
-// Room on both sides of what the sample saw, for values it did not see; bytes need none.
+// ThresholdRange on both sides of what the sample saw, for values it did not see; bytes need none.
 double unit_base(double least, double greatest) {
   if (least >= 0.0 && greatest <= 255.0) return 0.0;
   return least - std::floor((255.0 - (greatest - least)) / 2.0);
@@ -433,8 +433,7 @@ void add_sparse_slots(Bins& bins, std::vector<Entries>& all) {
 
 bool finish_sparse(Bins& bins, std::vector<Entries>& all, int n_threads) {
   const auto n = static_cast<std::int64_t>(all.size());
-#pragma omp parallel for schedule(dynamic, 16) num_threads(n_threads)
-  for (std::int64_t i = 0; i < n; ++i) code_entries(all[i]);
+  parallel_for(n, 16, n_threads, [&](std::int64_t i) { code_entries(all[i]); });
   if (std::any_of(all.begin(), all.end(), [](const Entries& e) { return !e.finite; })) return false;
   add_sparse_slots(bins, all);
   return true;
@@ -464,12 +463,12 @@ bool make_bins(const DensePoints& points, const std::uint8_t* allowed, int n_thr
   // Strips as wide as a tile, unless that leaves a thread idle; whole cache lines of a row.
   const std::int32_t width =
       threads == 1 ? kTileColumns : std::clamp(d / (2 * threads) / 8 * 8, 8, kTileColumns);
-#pragma omp parallel num_threads(threads)
-  {
-    Strip strip(points, sample);
-#pragma omp for schedule(dynamic)
-    for (std::int32_t f = 0; f < d; f += width) strip.run(f, std::min(f + width, d), columns);
-  }
+  parallel_for((d + width - 1) / width, 1, threads, [&] { return Strip(points, sample); },
+               [&](Strip& strip, std::int64_t i) {
+                 const auto f = static_cast<std::int32_t>(i) * width;
+                 strip.run(f, std::min(f + width, d), columns);
+               },
+               [](Strip&) {});
   std::vector<Entries> sparse;
   for (std::int32_t f = 0; f < d; ++f) {
     Column& column = columns[f];

@@ -7,18 +7,22 @@
 #include <memory>
 #include <vector>
 
+#include "buffer_pool.hpp"
 #include "points.hpp"
 
 namespace treemeans {
+
+// What a thread of a search works with.
+struct SearchBuffers {
+  std::vector<std::int64_t> histograms;  // all zero between uses
+  std::vector<std::int64_t> sums;
+  std::vector<std::int64_t> row_stats;
+};
 
 // A slot is a feature's place in the bins. Slots [0, n_dense) have a code for every row; the others
 // have entries, row by row, for the rows whose bin is not the default one.
 struct Bins {
   static constexpr int kMax = 256;
-
-  Bins() = default;
-  Bins(Bins&&) = default;
-  Bins(const Bins&) = delete;
 
   std::int64_t n_rows = 0;
   std::int32_t n_features = 0;
@@ -31,6 +35,7 @@ struct Bins {
   std::vector<std::unique_ptr<std::uint8_t[]>> codes;  // of each dense slot: n_rows bins
   std::vector<std::int64_t> indptr;                    // n_rows + 1
   std::vector<std::uint32_t> entries;  // bins, counted from sparse_begin(), ascending in a row
+  mutable BufferPool<SearchBuffers> buffers;  // of the searches of these bins
 
   std::int32_t n_slots() const { return static_cast<std::int32_t>(feature.size()); }
   std::int64_t n_bins() const { return first.back(); }

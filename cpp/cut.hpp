@@ -7,6 +7,12 @@
 
 namespace treemeans {
 
+// Half way, so on neither value; the lower one where no float lies between them.
+inline double threshold_between(double low, double high) {
+  const double middle = low / 2 + high / 2;
+  return low <= middle && middle < high ? middle : low;
+}
+
 // Any threshold in [low, high) makes this cut: two values of the feature that occur at the node,
 // with none between them.
 struct Cut {
@@ -14,11 +20,8 @@ struct Cut {
   std::int32_t feature;
   double low, high;
 
-  // Half way, so on neither value; the lower one where no float lies between them.
-  double threshold() const {
-    const double middle = low / 2 + high / 2;
-    return low <= middle && middle < high ? middle : low;
-  }
+  double threshold() const { return threshold_between(low, high); }
+  bool operator==(const Cut&) const = default;
 };
 
 // Raises `low` to the greatest value up to `edge`, lowers `high` to the least above it.

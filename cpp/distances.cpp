@@ -71,9 +71,13 @@ TM_CLONES void add_weighted(const double* TM_RESTRICT regret, const double* TM_R
 
 // In place: the integers take the doubles' room.
 TM_CLONES void round_all(double* values, std::int64_t n, double factor, std::int64_t copies) {
-  for (std::int64_t i = 0; i < n; ++i)
-    values[i] = std::bit_cast<double>(
-        static_cast<std::int64_t>(std::nearbyint(values[i] * factor)) * copies);
+  constexpr double most = 0x1p+62;  // beyond any total; a NaN becomes -most: casts are defined
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double scaled = std::nearbyint(values[i] * factor);
+    const double above = scaled > -most ? scaled : -most;
+    const double fitting = above < most ? above : most;
+    values[i] = std::bit_cast<double>(static_cast<std::int64_t>(fitting) * copies);
+  }
 }
 
 }  // namespace
@@ -81,54 +85,82 @@ TM_CLONES void round_all(double* values, std::int64_t n, double factor, std::int
 void price(const DensePoints& points, const double* centers, const Regrets& out, int n_threads) {
   const std::int64_t n = points.n_rows;
   const std::int32_t d = points.n_features;
-#pragma omp parallel num_threads(threads_for(n* d, n_threads))
-  {
-    std::vector<double> tile(kStride * kColumns), sums(out.k * kRows);
-#pragma omp for schedule(dynamic, 4)
-    for (std::int64_t r0 = 0; r0 < n; r0 += kRows) {
-      const std::int64_t r1 = std::min(r0 + kRows, n);
-      std::fill(sums.begin(), sums.end(), 0.0);
-      for (std::int32_t f0 = 0; f0 < d; f0 += kColumns) {
-        const std::int32_t f1 = std::min(f0 + kColumns, d);
-        points.tile(r0, r1, f0, f1, tile.data());
-        add_squares(tile.data(), r1 - r0, f1 - f0, centers + f0, d, out.k, sums.data());
-      }
-      write_rows(sums.data(), kRows, r1 - r0, r0, out);
-    }
-  }
+  struct Scratch {
+    std::vector<double> tile, sums;
+  };
+  parallel_for((n + kRows - 1) / kRows, 4, threads_for(n * d, n_threads),
+               [&] {
+                 return Scratch{std::vector<double>(kStride * kColumns),
+                                std::vector<double>(out.k * kRows)};
+               },
+               [&](Scratch& scratch, std::int64_t block) {
+                 const std::int64_t r0 = block * kRows, r1 = std::min(r0 + kRows, n);
+                 std::fill(scratch.sums.begin(), scratch.sums.end(), 0.0);
+                 for (std::int32_t f0 = 0; f0 < d; f0 += kColumns) {
+                   const std::int32_t f1 = std::min(f0 + kColumns, d);
+                   points.tile(r0, r1, f0, f1, scratch.tile.data());
+                   add_squares(scratch.tile.data(), r1 - r0, f1 - f0, centers + f0, d, out.k,
+                               scratch.sums.data());
+                 }
+                 write_rows(scratch.sums.data(), kRows, r1 - r0, r0, out);
+               },
+               [](Scratch&) {});
 }
 
-// |x - c|^2 = |x|^2 - 2 x.c + |c|^2, of which only the non-zeros of x are touched.
+// |x - c|^2 = |x|^2 - 2 x.c + |c|^2, of which only the non-zeros of x are touched. The terms cancel
+// where x is near c and far from zero, so two kinds of values are priced by their difference:
+// columns in which every row has a value, which are where a common offset would be; and whole rows
+// whose cheapest cost is a small share of the terms it was made from.
 void price(const SparsePoints& points, const double* centers, const Regrets& out, int n_threads) {
   const std::int64_t n = points.n_rows, d = points.n_features, k = out.k;
+  constexpr double least_share = 1e-5;  // of the terms; ten digits of the cost are then left
+  const std::vector<std::uint8_t> full = points.full_columns();
   std::vector<double> by_feature(d * k), norms(k, 0.0);
   for (std::int64_t c = 0; c < k; ++c) {
     for (std::int64_t f = 0; f < d; ++f) {
       const double at = centers[c * d + f];
-      by_feature[f * k + c] = -2.0 * at;
-      norms[c] += at * at;
+      by_feature[f * k + c] = full[f] ? at : -2.0 * at;
+      if (!full[f]) norms[c] += at * at;
     }
   }
   const Compressed& rows = points.by_row;
-#pragma omp parallel num_threads(threads_for(rows.indptr[n] * k, n_threads))
-  {
-    std::vector<double> costs(k);
-#pragma omp for schedule(dynamic, 256)
-    for (std::int64_t r = 0; r < n; ++r) {
-      std::copy(norms.begin(), norms.end(), costs.begin());
-      double norm = 0.0;
-      for (std::int64_t e = rows.indptr[r]; e < rows.indptr[r + 1]; ++e) {
-        const double value = rows.data[e];
-        const double* at = by_feature.data() + rows.indices[e] * k;
-        double* cost = costs.data();
-        norm += value * value;
+  struct Scratch {
+    std::vector<double> costs, row;
+  };
+  parallel_for(
+      n, 256, threads_for(rows.indptr[n] * k, n_threads),
+      [&] { return Scratch{std::vector<double>(k), std::vector<double>(d, 0.0)}; },
+      [&](Scratch& scratch, std::int64_t r) {
+        const std::int64_t first = rows.indptr[r], last = rows.indptr[r + 1];
+        double* cost = scratch.costs.data();
+        std::copy(norms.begin(), norms.end(), cost);
+        double norm = 0.0;
+        for (std::int64_t e = first; e < last; ++e) {
+          const double value = rows.data[e];
+          const double* at = by_feature.data() + rows.indices[e] * k;
+          if (full[rows.indices[e]]) {
 #pragma omp simd
-        for (std::int64_t c = 0; c < k; ++c) cost[c] += value * at[c];
-      }
-      write_rows(costs.data(), 1, 1, r, out);
-      out.base[r] = std::max(0.0, out.base[r] + norm);
-    }
-  }
+            for (std::int64_t c = 0; c < k; ++c) cost[c] += (value - at[c]) * (value - at[c]);
+          } else {
+            norm += value * value;
+#pragma omp simd
+            for (std::int64_t c = 0; c < k; ++c) cost[c] += value * at[c];
+          }
+        }
+        write_rows(cost, 1, 1, r, out);
+        out.base[r] += norm;
+        if (out.base[r] >= least_share * (norm + norms[out.nearest[r]])) return;
+        double* row = scratch.row.data();
+        for (std::int64_t e = first; e < last; ++e) row[rows.indices[e]] = rows.data[e];
+        for (std::int64_t c = 0; c < k; ++c) {
+          const double* at = centers + c * d;
+          cost[c] = 0.0;
+          for (std::int64_t f = 0; f < d; ++f) cost[c] += (row[f] - at[f]) * (row[f] - at[f]);
+        }
+        for (std::int64_t e = first; e < last; ++e) row[rows.indices[e]] = 0.0;
+        write_rows(cost, 1, 1, r, out);
+      },
+      [](Scratch&) {});
 }
 
 void total_regrets(const double* regret, const double* weights, std::int64_t n, std::int64_t k,
@@ -136,11 +168,10 @@ void total_regrets(const double* regret, const double* weights, std::int64_t n, 
   constexpr std::int64_t block = 4096;
   const std::int64_t n_blocks = (n + block - 1) / block;
   std::vector<double> partial(n_blocks * k, 0.0);
-#pragma omp parallel for schedule(static) num_threads(threads_for(n* k, n_threads))
-  for (std::int64_t b = 0; b < n_blocks; ++b) {
+  parallel_for(n_blocks, 1, threads_for(n * k, n_threads), [&](std::int64_t b) {
     add_weighted(regret, weights, b * block, std::min((b + 1) * block, n), k,
                  partial.data() + b * k);
-  }
+  });
   std::fill(totals, totals + k, 0.0);
   for (std::int64_t b = 0; b < n_blocks; ++b)
     for (std::int64_t c = 0; c < k; ++c) totals[c] += partial[b * k + c];
@@ -148,22 +179,23 @@ void total_regrets(const double* regret, const double* weights, std::int64_t n, 
 
 void to_fixed(double* values, const double* weights, bool whole_weights, double scale,
               std::int64_t n, std::int64_t k, int n_threads) {
-  constexpr std::int64_t block = 4096;
-#pragma omp parallel for schedule(static) num_threads(threads_for(n* k, n_threads))
-  for (std::int64_t r0 = 0; r0 < n; r0 += block) {
-    const std::int64_t r1 = std::min(r0 + block, n);
-    if (!weights) {
-      round_all(values + r0 * k, (r1 - r0) * k, scale, 1);
-      continue;
-    }
+  parallel_blocks(n, 4096, threads_for(n * k, n_threads), [&](std::int64_t r0, std::int64_t r1) {
+    if (!weights) return round_all(values + r0 * k, (r1 - r0) * k, scale, 1);
     for (std::int64_t r = r0; r < r1; ++r) {
       if (whole_weights) {
         round_all(values + r * k, k, scale, static_cast<std::int64_t>(weights[r]));
       } else {
-        round_all(values + r * k, k, scale * weights[r], 1);
+        // A scale for tiny costs times a large weight can overflow, and infinity times a regret
+        // of 0 is no number: then the scale is applied in two steps.
+        double factor = scale * weights[r];
+        if (!std::isfinite(factor)) {
+          for (std::int64_t c = r * k; c < (r + 1) * k; ++c) values[c] *= weights[r];
+          factor = scale;
+        }
+        round_all(values + r * k, k, factor, 1);
       }
     }
-  }
+  });
 }
 
 }  // namespace treemeans

@@ -9,7 +9,7 @@
 #include "cut.hpp"
 #include "members.hpp"
 #include "points.hpp"
-#include "room.hpp"
+#include "threshold_range.hpp"
 
 namespace treemeans {
 
@@ -18,9 +18,9 @@ struct GreedyNode : CenterNode {
 };
 
 // Leaves one of the node's centers on either side; ties go to the lowest feature, then the lowest
-// threshold. None where the members coincide or the limits leave no room. The cut's cost is what it
-// adds to the cost of the node's rows with all its centers at hand, and the price.
+// threshold. None where the members coincide or the limits leave no range. The cut's cost is what
+// it adds to the cost of the node's rows with all its centers at hand, and the price.
 std::optional<Cut> least_greedy_cut(const Bins& bins, const Points& points, const GreedyNode& node,
-                                    const Terms& terms, int n_threads);
+                                    const Limits& limits, int n_threads);
 
 }  // namespace treemeans

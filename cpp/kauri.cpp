@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <numeric>
 
+#include "parallel.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
 namespace {
 
 constexpr double kRelativeSlack = 1e-12;
-constexpr std::int64_t kShedCost = 4;  // of taking a vector off a walk, to that of adding it
-constexpr std::int64_t kDots = 2;      // where in a line the products with clusters begin
+constexpr std::int64_t kRemoveCost = 4;  // of taking a vector off a walk, to that of adding it
+constexpr std::int64_t kDots = 2;        // where in a line the products with clusters begin
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -41,6 +42,7 @@ struct Kauri::Column {
   bool has_usual = false;
   double usual = 0.0;
 
+  Column() = default;
   explicit Column(const std::vector<double>& values) {
     const std::size_t n = values.size();
     std::vector<double> copy = values;
@@ -116,22 +118,21 @@ Kauri::Kauri(const Points& table, const Points& space, const KauriRows& rows, Ka
       lines_(rows.n * width_, 0.0) {
   for (std::int64_t i = 0; i < rows.n; ++i) {
     weights_.push_back(rows.weights ? rows.weights[rows.rows[i]] : 1.0);
-    units_.push_back(rows.units ? rows.units[rows.rows[i]] : 1);
+    units_.push_back(rules_.limits.weight(rows.rows[i]));
     lines_[i * width_ + 1] = weights_.back();
   }
+  for (double& price : rules_.prices) price = price * vectors_->unit * vectors_->unit;
   slack_ = kRelativeSlack * std::accumulate(squares_.begin(), squares_.end(), 0.0);
   clusters_.max_clusters = rules_.max_clusters;
   std::vector<Position> all(rows.n);
   std::iota(all.begin(), all.end(), 0);
-  std::vector<std::optional<Column>> columns(rules_.features.size());
-#pragma omp parallel for schedule(dynamic) \
-    num_threads(threads_for_many(rows.n* std::int64_t(columns.size()), n_threads))
-  for (std::size_t c = 0; c < columns.size(); ++c) {
+  columns_.resize(rules_.features.size());
+  const auto n_columns = static_cast<std::int64_t>(columns_.size());
+  parallel_for(n_columns, 1, threads_for_many(rows.n * n_columns, n_threads), [&](std::int64_t c) {
     std::vector<double> values(rows.n);
     table.column(rules_.features[c], rows.rows, rows.n, values.data());
-    columns[c].emplace(values);
-  }
-  for (auto& column : columns) columns_.push_back(std::move(*column));
+    columns_[c] = Column(values);
+  });
   work_.assign(rows.n, 0);
   for (const Column& column : columns_)
     for (Position i : column.at) work_[i] += vectors_->n_values(i);
@@ -192,8 +193,8 @@ void Kauri::update_clusters() {
 }
 
 bool Kauri::may_cut(const Leaf& leaf) const {
-  if (rules_.max_depth >= 0 && leaf.depth >= rules_.max_depth) return false;
-  return leaf.at.size() > 1 && leaf.units >= 2 * rules_.min_weight;
+  if (!rules_.limits.permits_depth(leaf.depth)) return false;
+  return leaf.at.size() > 1 && leaf.units >= 2 * rules_.limits.min_weight;
 }
 
 LeafSum Kauri::sum_of(const Leaf& leaf) const {
@@ -216,9 +217,9 @@ void Kauri::walk(const Leaf& leaf, std::size_t c, Visit visit) const {
     units += units_[i];
     if (last && !has_usual) return;
     const double beyond = last ? column.usual : column.value[next];
-    if (beyond == column.value[e] || units < rules_.min_weight ||
-        leaf.units - units < rules_.min_weight)
-      return;
+    if (beyond == column.value[e] || !rules_.limits.permits(units, leaf.units - units)) return;
+    // The other side's weight is a difference, in which a light side can vanish.
+    if (!(line[1] > 0.0 && leaf.weight - line[1] > 0.0)) return;
     if (up) {
       visit(Spot{e, true, column.value[e], beyond, line.data()});
     } else {
@@ -237,12 +238,11 @@ void Kauri::prepare(Leaf& leaf) {
   std::vector<double> products(vectors_->n);
   vectors_->dots(leaf.sum.data(), products.data(), 1, n_threads_);
   for (Position i : leaf.at) lines_[i * width_] = products[i];
-#pragma omp parallel num_threads(threads_for_many(leaf.work, n_threads_))
-  {
-    std::vector<double> scratch;
-#pragma omp for schedule(dynamic)
-    for (std::size_t c = 0; c < columns_.size(); ++c) prepare_column(leaf, c, scratch);
-  }
+  parallel_for(
+      static_cast<std::int64_t>(columns_.size()), 1, threads_for_many(leaf.work, n_threads_),
+      [] { return std::vector<double>(); },
+      [&](std::vector<double>& scratch, std::int64_t c) { prepare_column(leaf, c, scratch); },
+      [](std::vector<double>&) {});
   leaf.most_apart = kNever;
   for (std::size_t c = 0; c < columns_.size(); ++c)
     leaf.most_apart = std::max(leaf.most_apart, leaf.apart[c] - rules_.prices[c]);
@@ -313,9 +313,9 @@ void Kauri::search(Leaf& leaf, double& floor) {
   for (std::size_t c = 0; c < columns_.size(); ++c)
     if (c != likely && bound(c) >= enough) others.push_back(c);
   const std::int64_t steps = std::int64_t(leaf.at.size()) * std::int64_t(others.size()) * width_;
-#pragma omp parallel for schedule(dynamic) num_threads(threads_for_many(steps, n_threads_))
-  for (std::size_t o = 0; o < others.size(); ++o)
-    leaf.gain[others[o]] = search_column(leaf, others[o], enough);
+  parallel_for(
+      static_cast<std::int64_t>(others.size()), 1, threads_for_many(steps, n_threads_),
+      [&](std::int64_t o) { leaf.gain[others[o]] = search_column(leaf, others[o], enough); });
   for (const double gain : leaf.gain) floor = std::max(floor, gain);
 }
 
@@ -338,15 +338,17 @@ std::optional<KauriCut> Kauri::step() {
   for (const auto& leaf : leaves_) {
     for (std::size_t c = 0; c < leaf->gain.size(); ++c) {
       if (leaf->gain[c] < best - slack_) continue;
-      const KauriCut cut = first_cut(*leaf, c, best - slack_);
-      carry_out(cut, c);
+      std::optional<KauriCut> cut = first_cut(*leaf, c, best - slack_);
+      if (!cut) continue;  // rounding hid the move from its own list
+      carry_out(*cut, c);
+      cut->gain = cut->gain / vectors_->unit / vectors_->unit;
       return cut;
     }
   }
   return std::nullopt;
 }
 
-KauriCut Kauri::first_cut(const Leaf& leaf, std::size_t c, double at_least) const {
+std::optional<KauriCut> Kauri::first_cut(const Leaf& leaf, std::size_t c, double at_least) const {
   const Column& column = columns_[c];
   const LeafSum sum = sum_of(leaf);
   std::vector<double> rest(clusters_.count());
@@ -363,28 +365,28 @@ KauriCut Kauri::first_cut(const Leaf& leaf, std::size_t c, double at_least) cons
     const Side &left = spot.walked_left ? a : b, &right = spot.walked_left ? b : a;
     const auto to =
         first_move(clusters_, sum, left, right, std::min(gain, at_least + price) - slack_ / 2.0);
-    first = KauriCut{leaf.node, rules_.features[c], spot.low, spot.high, *to, gain};
+    if (to) first = KauriCut{leaf.node, rules_.features[c], spot.low, spot.high, *to, gain};
   });
-  return *first;
+  return first;
 }
 
 // Takes the vectors that leave a measured leaf off its walks, one after the other:
 // |s - x|^2 = |s|^2 - 2 s.x + |x|^2, for every sum s that held x.
-void Kauri::shed(const Leaf& leaf, const std::vector<Position>& leaving) {
+void Kauri::remove_from_walks(const Leaf& leaf, const std::vector<Position>& leaving) {
   std::vector<double> vector(vectors_->dimension), products(vectors_->n);
   for (std::size_t gone = 0; gone < leaving.size(); ++gone) {
     const Position x = leaving[gone];
     vectors_->sum(&x, 1, vector.data());
     vectors_->dots(vector.data(), products.data(), 1, n_threads_);
     for (std::size_t before = 0; before < gone; ++before) products[leaving[before]] = 0.0;
-#pragma omp parallel for schedule(dynamic, 16) \
-    num_threads(threads_for_many(leaf.work / leaf.at.size(), n_threads_))
-    for (std::size_t c = 0; c < columns_.size(); ++c) shed_one(leaf, c, x, products);
+    const std::int64_t each = leaf.work / static_cast<std::int64_t>(leaf.at.size());
+    parallel_for(static_cast<std::int64_t>(columns_.size()), 16, threads_for_many(each, n_threads_),
+                 [&](std::int64_t c) { remove_from_walk(leaf, c, x, products); });
   }
 }
 
-void Kauri::shed_one(const Leaf& leaf, std::size_t c, Position x,
-                     const std::vector<double>& products) {
+void Kauri::remove_from_walk(const Leaf& leaf, std::size_t c, Position x,
+                             const std::vector<double>& products) {
   Column& column = columns_[c];
   const std::int64_t begin = leaf.begin[c], end = leaf.end[c], middle = leaf.middle(column, c);
   const std::int64_t place =
@@ -420,9 +422,10 @@ void Kauri::carry_out(const KauriCut& cut, std::size_t cut_column) {
   const std::unique_ptr<Leaf> parent = std::move(*place);
   leaves_.erase(place);
   const Column& column = columns_[cut_column];
-  std::vector<std::uint8_t> goes_left(vectors_->n, column.usual <= cut.low);
+  const ThresholdSplit split{cut.low};
+  std::vector<std::uint8_t> goes_left(vectors_->n, split.goes_left(column.usual));
   for (std::int64_t e = parent->begin[cut_column]; e < parent->end[cut_column]; ++e)
-    goes_left[column.at[e]] = column.value[e] <= cut.low;
+    goes_left[column.at[e]] = split.goes_left(column.value[e]);
   std::vector<Position> left, right;
   for (Position i : parent->at) (goes_left[i] ? left : right).push_back(i);
   add_leaf(std::move(left), cut.clusters.left, parent->depth + 1);
@@ -430,8 +433,8 @@ void Kauri::carry_out(const KauriCut& cut, std::size_t cut_column) {
   Leaf &a = *leaves_[leaves_.size() - 2], &b = *leaves_.back();
   Leaf &small = a.at.size() < b.at.size() ? a : b, &large = &small == &a ? b : a;
   const std::int64_t each = vectors_->n_values() + large.work / std::int64_t(large.at.size());
-  const bool few = kShedCost * std::int64_t(small.at.size()) * each < large.work;
-  if (few) shed(*parent, small.at);
+  const bool few = kRemoveCost * std::int64_t(small.at.size()) * each < large.work;
+  if (few) remove_from_walks(*parent, small.at);
   a.begin = parent->begin;
   b.end = parent->end;
   for (std::size_t c = 0; c < columns_.size(); ++c) {

@@ -7,25 +7,23 @@
 #include <optional>
 #include <vector>
 
+#include "limits.hpp"
 #include "moves.hpp"
 #include "points.hpp"
 #include "vectors.hpp"
 
 namespace treemeans {
 
-// The rows a tree is grown on (ascending), and for every row of the table its weight and the units
-// of weight that limits are given in (null: all 1).
+// The rows a tree is grown on (ascending), and for every row of the table its weight (null: all 1).
 struct KauriRows {
   const Row* rows;
   std::int64_t n;
   const double* weights;
-  const std::int64_t* units;
 };
 
 struct KauriRules {
   std::int32_t max_clusters;
-  std::int64_t min_weight;             // of either side, in units
-  std::int32_t max_depth;              // negative: none
+  Limits limits;                       // its weights are in units of their own; no prices
   std::vector<std::int32_t> features;  // that may be cut, ascending
   std::vector<double> prices;          // of a cut, for each of them
 };
@@ -61,10 +59,10 @@ class Kauri {
   void measure(Leaf& leaf, std::size_t column, std::vector<double>& scratch);
   void search(Leaf& leaf, double& floor);
   double search_column(const Leaf& leaf, std::size_t column, double floor) const;
-  KauriCut first_cut(const Leaf& leaf, std::size_t column, double at_least) const;
-  void shed(const Leaf& leaf, const std::vector<Position>& leaving);
-  void shed_one(const Leaf& leaf, std::size_t column, Position x,
-                const std::vector<double>& products);
+  std::optional<KauriCut> first_cut(const Leaf& leaf, std::size_t column, double at_least) const;
+  void remove_from_walks(const Leaf& leaf, const std::vector<Position>& leaving);
+  void remove_from_walk(const Leaf& leaf, std::size_t column, Position x,
+                        const std::vector<double>& products);
   void share_lengths(const Leaf& leaf, std::size_t column);
   void carry_out(const KauriCut& cut, std::size_t column);
   template <class Visit>
@@ -72,7 +70,7 @@ class Kauri {
   bool may_cut(const Leaf& leaf) const;
   LeafSum sum_of(const Leaf& leaf) const;
 
-  const KauriRules rules_;
+  KauriRules rules_;  // prices in the vectors' units
   const int n_threads_;
   std::vector<double> squares_;  // before vectors_, which fill them
   std::unique_ptr<Vectors> vectors_;

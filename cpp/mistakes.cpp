@@ -6,57 +6,15 @@
 #include <limits>
 #include <tuple>
 
-#include "inside.hpp"
 #include "parallel.hpp"
+#include "score.hpp"
+#include "search.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Mistakes by a divisor, and a price: whole + rest / divisor, exactly.
-struct Score {
-  std::int64_t whole = std::numeric_limits<std::int64_t>::max();
-  std::int64_t rest = 0, divisor = 1;
-
-  static Score of(std::int64_t mistakes, std::int64_t divisor, std::int64_t price) {
-    if (divisor == 1) return {price + mistakes, 0, 1};
-    return {price + mistakes / divisor, mistakes % divisor, divisor};
-  }
-  std::weak_ordering operator<=>(const Score& other) const {
-    if (whole != other.whole) return whole <=> other.whole;
-    return rest * other.divisor <=> other.rest * divisor;
-  }
-  bool operator==(const Score& other) const { return (*this <=> other) == 0; }
-};
-
-// The first threshold found with so low a score: just above the value `at`.
-struct Place {
-  Score score;
-  std::int32_t feature = std::numeric_limits<std::int32_t>::max();
-  std::int32_t slot = -1;
-  double at = 0.0;
-
-  void offer(const Place& other) {
-    if (other.score.whole > score.whole) return;  // mostly so
-    if (std::tie(other.score, other.feature, other.at) < std::tie(score, feature, at))
-      *this = other;
-  }
-};
-
-// A wide bin in which no threshold scores less than `bound`.
-struct Suspect {
-  Score bound;
-  std::int32_t feature, slot;
-  std::int64_t bin;  // of the slot
-  double low;
-};
-
-struct Findings {
-  Place best;
-  std::vector<Suspect> suspects;
-};
 
 template <class Count>
 TM_CLONES void add_to(const Count* TM_RESTRICT values, std::int64_t n, Count* TM_RESTRICT sums) {
@@ -86,21 +44,22 @@ class SlotScan {
   SlotScan(const Bins& bins, const std::vector<Count>& counts, const std::vector<Count>& totals)
       : bins_(bins), counts_(counts), totals_(totals) {}
 
-  // False where no threshold that the room admits separates the node's centers.
-  bool start(const MistakeNode& node, std::int32_t slot, const Room& room, std::int64_t price) {
+  // False where no threshold that the range admits separates the node's centers.
+  bool start(const MistakeNode& node, std::int32_t slot, const ThresholdRange& range,
+             std::int64_t price) {
     slot_ = slot;
     feature_ = bins_.feature[slot];
     first_ = bins_.first[slot];
     n_bins_ = bins_.first[slot + 1] - first_;
     rule_ = node.rule;
     shift_ = node.shift;
-    room_ = room;
+    range_ = range;
     price_ = price;
     centers_.sort(node, feature_);
-    return centers_.differ() && room.low < room.high;
+    return centers_.differ() && range.low < range.high;
   }
 
-  void run(Findings& found) {
+  void run(Findings<MistakeScore>& found) {
     place_centers();
     count_changes();
     const bool wide = bins_.has_wide[slot_];
@@ -138,7 +97,7 @@ class SlotScan {
     std::int32_t center;
     std::int64_t weight;
   };
-  void run_inside(std::int64_t b, const std::vector<Point>& points, Place& best) {
+  void run_inside(std::int64_t b, const std::vector<Point>& points, Candidate<MistakeScore>& best) {
     std::vector<std::int64_t> left(size());
     std::vector<std::size_t> order(totals_.size(), 0);
     std::int64_t mistakes = 0;
@@ -186,19 +145,21 @@ class SlotScan {
     return static_cast<std::int64_t>(std::min(passed, size() - passed));
   }
 
-  Score score(std::int64_t mistakes, std::size_t passed) const {
-    return Score::of(mistakes << shift_, divisor(passed), price_);
+  MistakeScore score(std::int64_t mistakes, std::size_t passed) const {
+    return MistakeScore::of(mistakes << shift_, divisor(passed), price_);
   }
 
-  void offer(std::int64_t mistakes, std::size_t passed, double at, Place& best) const {
-    if (passed > 0 && passed < size() && room_.admits(at))
-      best.offer({score(mistakes, passed), feature_, slot_, at});
+  void offer(std::int64_t mistakes, std::size_t passed, double at,
+             Candidate<MistakeScore>& best) const {
+    if (passed == 0 || passed >= size() || !range_.admits(at)) return;
+    const MistakeScore cost = score(mistakes, passed);
+    if (cost.whole <= best.cost.whole) best.offer({cost, feature_, slot_, at});  // mostly not
   }
 
   // The most mistakes a cut may make and still be as good as the best.
-  std::int64_t worth(std::size_t passed, const Place& best) const {
-    if (passed == 0 || best.score.whole < price_) return -1;
-    const std::int64_t by = divisor(passed), most = best.score.whole - price_;
+  std::int64_t worth(std::size_t passed, const Candidate<MistakeScore>& best) const {
+    if (passed == 0 || best.cost.whole < price_) return -1;
+    const std::int64_t by = divisor(passed), most = best.cost.whole - price_;
     constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
     if (by == 1) return most >> shift_;
     return most >= any / by ? any : (most * by + (by - 1)) >> shift_;
@@ -235,8 +196,8 @@ class SlotScan {
   // can add: a left one's points that lie beyond the bin, a right one's that lie before it. The
   // divisor is greatest next to the middle.
   void suspect(std::int64_t b, std::int64_t mistakes, std::size_t passed, std::size_t after,
-               Findings& found) const {
-    if (!bins_.wide(first_ + b) || !room_.meets(low(b), high(b))) return;
+               Findings<MistakeScore>& found) const {
+    if (!bins_.wide(first_ + b) || !range_.meets(low(b), high(b))) return;
     if (passed == size() || (passed == 0 && !(centers_.at[0] < high(b)))) return;
     std::int64_t bound = mistakes;
     for (std::size_t j = 0; j < passed; ++j) bound -= of(j)[b];
@@ -246,8 +207,8 @@ class SlotScan {
     }
     const std::size_t middle = std::clamp(size() / 2, std::max<std::size_t>(passed, 1),
                                           std::min(std::max<std::size_t>(after, 1), size() - 1));
-    const Score least = score(bound, middle);
-    if (least <= found.best.score) found.suspects.push_back({least, feature_, slot_, b, low(b)});
+    const MistakeScore least = score(bound, middle);
+    if (least <= found.best.cost) found.wide.push_back({least, feature_, slot_, b, low(b), 0});
   }
 
   const Bins& bins_;
@@ -255,7 +216,7 @@ class SlotScan {
   const std::vector<Count>& totals_;
   Ordered centers_;
   Rule rule_ = Rule::mistakes;
-  Room room_;
+  ThresholdRange range_;
   std::int64_t price_ = 0;
   int shift_ = 0;
   std::int32_t slot_ = 0, feature_ = 0;
@@ -264,49 +225,74 @@ class SlotScan {
   std::vector<Count> change_;
 };
 
-bool hopeless(const Suspect& suspect, const Place& best) {
-  return std::tie(suspect.bound, suspect.feature, suspect.low) >
-         std::tie(best.score, best.feature, best.at);
-}
-
-// A slot's suspects that can still beat `best`: all collected in one walk over the rows. The room
-// may begin at a dead row, so all values are looked at where there are terms.
+// See search.hpp.
 template <class Count>
-void refine_slot(const Points& points, const Bins& bins, const MistakeNode& node,
-                 const std::vector<Suspect>& suspects, bool limited, SlotScan<Count>& scan,
-                 Place& best) {
-  std::vector<std::int64_t> wanted;
-  for (const Suspect& suspect : suspects)
-    if (!hopeless(suspect, best)) wanted.push_back(suspect.bin);
-  if (wanted.empty()) return;
-  const Membership& membership = node.membership;
-  const auto inside = look_inside(points, bins, suspects.front().slot, node.rows, node.n, wanted);
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+class MistakeSearch {
+ public:
+  using Cost = MistakeScore;
+  using Worker = SlotScan<Count>;
+
+  MistakeSearch(const Bins& bins, const std::vector<Count>& counts,
+                const std::vector<Count>& totals, const MistakeNode& node, const Limits& limits,
+                const std::vector<ThresholdRange>& ranges)
+      : bins_(bins),
+        counts_(counts),
+        totals_(totals),
+        node_(node),
+        limits_(limits),
+        ranges_(ranges) {}
+
+  Worker make_worker() const { return Worker(bins_, counts_, totals_); }
+  void finish(Worker&) const {}
+  std::int64_t chunk() const { return 16; }
+  std::int64_t n_tasks() const { return bins_.n_slots(); }
+
+  void search_bins(Worker& scan, std::int64_t task, Findings<Cost>& found) const {
+    if (open_slot(scan, static_cast<std::int32_t>(task))) scan.run(found);
+  }
+
+  bool open_slot(Worker& scan, std::int32_t slot) const {
+    return scan.start(node_, slot, ranges_[slot], limits_.price(slot));
+  }
+
+  // Rows that are alive count. The range may begin at one that is not, so all values are looked at
+  // where there are limits.
+  void search_inside(Worker& scan, const WideBin<Cost>& bin, const std::vector<BinValue>& inside,
+                     const std::int64_t*, Candidate<Cost>& best) const {
+    const Membership& membership = node_.membership;
     std::vector<typename SlotScan<Count>::Point> counted;
-    for (const Inside& found : inside[i]) {
-      const Row row = node.rows[found.position];
+    for (const BinValue& found : inside) {
+      const Row row = node_.rows[found.position];
       if (membership.alive[row]) {
         counted.push_back({found.value, membership.nearest[row],
                            membership.weights ? membership.weights[row] : 1});
-      } else if (limited) {
-        counted.push_back({found.value, node.members.front(), 0});
+      } else if (limits_.min_weight > 0) {
+        counted.push_back({found.value, node_.members.front(), 0});
       }
     }
-    scan.run_inside(wanted[i], counted, best);
+    scan.run_inside(bin.bin, counted, best);
   }
-}
+
+ private:
+  const Bins& bins_;
+  const std::vector<Count>& counts_;
+  const std::vector<Count>& totals_;
+  const MistakeNode& node_;
+  const Limits& limits_;
+  const std::vector<ThresholdRange>& ranges_;
+};
 
 // From the last value or center that counts up to the next value or center of any kind. Where the
-// room begins, a dead row counts too.
-Cut close_gap(const Points& points, const MistakeNode& node, const Place& place, double begin,
-              int n_threads) {
-  Cut cut{place.score.whole, place.feature, -kInfinity, kInfinity};
+// range begins, a separated row counts too.
+Cut close_gap(const Points& points, const MistakeNode& node, const Candidate<MistakeScore>& best,
+              double begin, int n_threads) {
+  Cut cut{best.cost.whole, best.feature, -kInfinity, kInfinity};
   const std::vector<double> values = values_of(points, node, cut.feature, n_threads);
   const auto counts = [&](std::size_t i) {
     return static_cast<std::int64_t>(i) >= node.n || node.membership.alive[node.rows[i]] != 0 ||
            values[i] == begin;
   };
-  double edge = place.at;
+  double edge = best.at;
   for (bool found = false; !found; edge = std::nextafter(cut.low, -kInfinity)) {
     cut.low = -kInfinity, cut.high = kInfinity;
     narrow(values.data(), static_cast<std::int64_t>(values.size()), edge, cut.low, cut.high);
@@ -348,20 +334,20 @@ MistakeCounts<Count>::MistakeCounts(const Bins& bins, std::int64_t k, const Memb
 }
 
 template <class Count>
-void MistakeCounts<Count>::bury(const Row* rows, std::int64_t n, std::int64_t n_left,
-                                const Membership& membership, const std::uint8_t* left,
-                                int n_threads) {
-  std::vector<Row> dead;
+void MistakeCounts<Count>::remove_separated(const Row* rows, std::int64_t n, std::int64_t n_left,
+                                            const Membership& membership, const std::uint8_t* left,
+                                            int n_threads) {
+  std::vector<Row> separated;
   for (std::int64_t i = 0; i < n; ++i) {
     const Row row = rows[i];
     const bool with_center = (i < n_left) == (left[membership.nearest[row]] != 0);
     if (with_center || !membership.alive[row]) continue;
     membership.alive[row] = 0;
-    dead.push_back(row);
+    separated.push_back(row);
   }
-  if (dead.empty()) return;
-  std::sort(dead.begin(), dead.end());  // so that codes are read in their order
-  add(dead.data(), static_cast<std::int64_t>(dead.size()), membership, -1, n_threads);
+  if (separated.empty()) return;
+  std::sort(separated.begin(), separated.end());  // so that codes are read in their order
+  add(separated.data(), static_cast<std::int64_t>(separated.size()), membership, -1, n_threads);
 }
 
 template <class Count>
@@ -411,32 +397,32 @@ void MistakeCounts<Count>::add_many(const Row* rows, std::int64_t n, const std::
   const std::int64_t size = k_ * Bins::kMax;
   std::vector<std::uint8_t> touched(k_, 0);
   for (std::int64_t i = 0; i < n; ++i) touched[center[i]] = 1;
-#pragma omp parallel num_threads(threads_for(n* bins_.n_dense, n_threads))
-  {
-    std::vector<Count> tables(kTogether * size, 0);
-#pragma omp for schedule(dynamic)
-    for (std::int32_t slot = 0; slot < bins_.n_dense; slot += kTogether) {
-      const std::uint8_t* codes[kTogether];
-      const int n_slots = std::min(kTogether, bins_.n_dense - slot);
-      for (int j = 0; j < n_slots; ++j) codes[j] = bins_.codes[slot + j].get();
-      if (n_slots == kTogether) {
-        tally<kTogether>(codes, rows, center, weights, sign, n, tables.data(), size);
-      } else {
-        for (int j = 0; j < n_slots; ++j)
-          tally<1>(codes + j, rows, center, weights, sign, n, tables.data() + j * size, size);
-      }
-      for (int j = 0; j < n_slots; ++j) {
-        const std::int64_t n_bins = bins_.first[slot + j + 1] - bins_.first[slot + j];
-        Count* counts = counts_.data() + bins_.first[slot + j] * k_;
-        for (std::int64_t c = 0; c < k_; ++c) {
-          if (!touched[c]) continue;
-          Count* table = tables.data() + j * size + c * Bins::kMax;
-          add_to(table, n_bins, counts + c * n_bins);
-          std::fill(table, table + n_bins, Count{0});
+  parallel_for(
+      (bins_.n_dense + kTogether - 1) / kTogether, 1, threads_for(n * bins_.n_dense, n_threads),
+      [&] { return std::vector<Count>(kTogether * size, 0); },
+      [&](std::vector<Count>& tables, std::int64_t strip) {
+        const auto slot = static_cast<std::int32_t>(strip * kTogether);
+        const std::uint8_t* codes[kTogether];
+        const int n_slots = std::min(kTogether, bins_.n_dense - slot);
+        for (int j = 0; j < n_slots; ++j) codes[j] = bins_.codes[slot + j].get();
+        if (n_slots == kTogether) {
+          tally<kTogether>(codes, rows, center, weights, sign, n, tables.data(), size);
+        } else {
+          for (int j = 0; j < n_slots; ++j)
+            tally<1>(codes + j, rows, center, weights, sign, n, tables.data() + j * size, size);
         }
-      }
-    }
-  }
+        for (int j = 0; j < n_slots; ++j) {
+          const std::int64_t n_bins = bins_.first[slot + j + 1] - bins_.first[slot + j];
+          Count* counts = counts_.data() + bins_.first[slot + j] * k_;
+          for (std::int64_t c = 0; c < k_; ++c) {
+            if (!touched[c]) continue;
+            Count* table = tables.data() + j * size + c * Bins::kMax;
+            add_to(table, n_bins, counts + c * n_bins);
+            std::fill(table, table + n_bins, Count{0});
+          }
+        }
+      },
+      [](std::vector<Count>&) {});
 }
 
 // Rows without an entry: the total less the rest.
@@ -456,41 +442,16 @@ void MistakeCounts<Count>::add_missing() {
 template <class Count>
 std::optional<Cut> MistakeCounts<Count>::least_mistakes_cut(const Points& points,
                                                             const MistakeNode& node,
-                                                            const Terms& terms,
+                                                            const Limits& limits,
                                                             int n_threads) const {
-  const std::vector<Room> rooms = find_room(bins_, points, node, terms, n_threads);
-  const auto start = [&](SlotScan<Count>& scan, std::int32_t slot) {
-    return scan.start(node, slot, rooms[slot], terms.price(slot));
-  };
-  Findings all;
+  const std::vector<ThresholdRange> ranges =
+      find_threshold_ranges(bins_, points, node, limits, n_threads);
+  const MistakeSearch<Count> search(bins_, counts_, totals_, node, limits, ranges);
   const auto n_members = static_cast<std::int64_t>(node.members.size());
-#pragma omp parallel num_threads(threads_for(bins_.n_bins() * n_members, n_threads))
-  {
-    Findings mine;
-    SlotScan<Count> scan(bins_, counts_, totals_);
-#pragma omp for schedule(dynamic, 16) nowait
-    for (std::int32_t slot = 0; slot < bins_.n_slots(); ++slot)
-      if (start(scan, slot)) scan.run(mine);
-#pragma omp critical
-    {
-      all.best.offer(mine.best);
-      all.suspects.insert(all.suspects.end(), mine.suspects.begin(), mine.suspects.end());
-    }
-  }
-  std::sort(all.suspects.begin(), all.suspects.end(), [](const Suspect& a, const Suspect& b) {
-    return std::tie(a.slot, a.bin) < std::tie(b.slot, b.bin);
-  });
-  SlotScan<Count> scan(bins_, counts_, totals_);
-  std::vector<Suspect> of_slot;
-  for (std::size_t i = 0; i < all.suspects.size(); ++i) {
-    of_slot.push_back(all.suspects[i]);
-    if (i + 1 < all.suspects.size() && all.suspects[i + 1].slot == all.suspects[i].slot) continue;
-    start(scan, of_slot.front().slot);
-    refine_slot(points, bins_, node, of_slot, terms.min_weight > 0, scan, all.best);
-    of_slot.clear();
-  }
-  if (all.best.slot < 0) return std::nullopt;
-  return close_gap(points, node, all.best, rooms[all.best.slot].low, n_threads);
+  const Candidate<MistakeScore> best = find_best(
+      search, bins_, points, node.rows, node.n, threads_for(bins_.n_bins() * n_members, n_threads));
+  if (best.slot < 0) return std::nullopt;
+  return close_gap(points, node, best, ranges[best.slot].low, n_threads);
 }
 
 template class MistakeCounts<std::int32_t>;

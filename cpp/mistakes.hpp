@@ -9,12 +9,12 @@
 #include "cut.hpp"
 #include "members.hpp"
 #include "points.hpp"
-#include "room.hpp"
+#include "threshold_range.hpp"
 
 namespace treemeans {
 
 // What every row is to the search: its nearest center and its weight (null: all 1). A row once
-// parted from its center is dead: it still falls through the tree, but counts no more.
+// separated from its center is not alive: it still falls through the tree, but counts no more.
 struct Membership {
   const std::int32_t* nearest;
   const std::int64_t* weights;
@@ -33,23 +33,23 @@ struct MistakeNode : CenterNode {
 };
 
 // Weight per slot, center and bin of the rows that are alive. A cut leaves every center's rows
-// together except those that die, so one pass over the data serves the whole tree. Count is
-// 32 bits wide for plain rows, 64 for weights.
+// together except those that are separated, so one pass over the data serves the whole tree. Count
+// is 32 bits wide for plain rows, 64 for weights.
 template <class Count>
 class MistakeCounts {
  public:
   MistakeCounts(const Bins& bins, std::int64_t k, const Membership& rows, int n_threads);
 
   // A node has been cut: the first n_left of its rows went left, and so did the centers flagged in
-  // `left` (k of them). Rows that did not go with their center die, and leave the counts.
-  void bury(const Row* rows, std::int64_t n, std::int64_t n_left, const Membership& membership,
-            const std::uint8_t* left, int n_threads);
+  // `left` (k of them). Rows that did not go with their center leave the counts.
+  void remove_separated(const Row* rows, std::int64_t n, std::int64_t n_left,
+                        const Membership& membership, const std::uint8_t* left, int n_threads);
 
   // The cut with the fewest mistakes, by the node's rule, that leaves one of its centers on either
   // side; ties go to the lowest feature, then the lowest threshold. None where the members coincide
-  // or the limits leave no room.
+  // or the limits leave no range.
   std::optional<Cut> least_mistakes_cut(const Points& points, const MistakeNode& node,
-                                        const Terms& terms, int n_threads) const;
+                                        const Limits& limits, int n_threads) const;
 
  private:
   void add(const Row* rows, std::int64_t n, const Membership& membership, Count sign,

@@ -19,6 +19,12 @@ struct Clusters {
   std::int32_t count() const { return static_cast<std::int32_t>(weight.size()); }
 };
 
+// What rows are worth to a cluster: the squared length of their sum by their weight. Weights that
+// are differences can come out as 0 or less, where the rows that are left weigh next to nothing.
+TM_INLINE double worth_of(double length, double weight) {
+  return weight > 0.0 ? length / weight : 0.0;
+}
+
 // A leaf: its cluster, and the leaf's sum times each cluster's.
 struct LeafSum {
   std::int32_t cluster;
@@ -30,8 +36,8 @@ struct LeafSum {
   double leave(const Clusters& clusters) const {
     const double loss = -clusters.worth[cluster];
     if (whole) return loss;
-    return loss + (clusters.length[cluster] - 2.0 * dots[cluster] + length) /
-                      (clusters.weight[cluster] - weight);
+    return loss + worth_of(clusters.length[cluster] - 2.0 * dots[cluster] + length,
+                           clusters.weight[cluster] - weight);
   }
 };
 
@@ -46,7 +52,7 @@ struct Side {
            clusters.worth[q];
   }
   double leave(const Clusters& clusters, std::int32_t q) const {
-    return (clusters.length[q] - 2.0 * dots[q] + length) / (clusters.weight[q] - weight) -
+    return worth_of(clusters.length[q] - 2.0 * dots[q] + length, clusters.weight[q] - weight) -
            clusters.worth[q];
   }
 };

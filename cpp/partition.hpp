@@ -6,19 +6,21 @@
 #include <vector>
 
 #include "points.hpp"
+#include "split.hpp"
 
 namespace treemeans {
 
-// Returns how many rows go left, i.e. have value <= threshold.
+// Returns how many rows go left.
 inline std::int64_t partition(const Points& points, Row* rows, std::int64_t n, std::int32_t feature,
                               double threshold, int n_threads) {
   std::vector<double> values(n);
   points.column(feature, rows, n, values.data(), n_threads);
+  const ThresholdSplit split{threshold};
   std::vector<Row> right(n);
   std::int64_t n_left = 0, n_right = 0;
   for (std::int64_t i = 0; i < n; ++i) {  // both written, one advanced: no branch to mispredict
     const Row row = rows[i];
-    const bool goes_left = values[i] <= threshold;
+    const bool goes_left = split.goes_left(values[i]);
     rows[n_left] = row;
     right[n_right] = row;
     n_left += goes_left ? 1 : 0;

@@ -1,6 +1,7 @@
 #include "points.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -47,6 +48,10 @@ TM_CLONES bool run_is_finite(const T* TM_RESTRICT in, std::int64_t n) {
   return sum == T(0);
 }
 
+bool any_infinite(const double* values, std::int64_t n) {
+  return std::any_of(values, values + n, [](double value) { return std::isinf(value); });
+}
+
 template <class T>
 TM_CLONES void add_run(const T* TM_RESTRICT in, const double* TM_RESTRICT shift, std::int64_t n,
                        double weight, double* TM_RESTRICT out) {
@@ -64,9 +69,9 @@ TM_CLONES void add_squares(const T* TM_RESTRICT in, const double* TM_RESTRICT sh
   }
 }
 
-void take_in(double x, bool left, Margin& margin) {
+void take_in(double x, bool left, bool by_threshold, Margin& margin) {
   double& nearest = left ? margin.below : margin.above;
-  nearest = left ? std::max(nearest, x) : std::min(nearest, x);
+  if (by_threshold) nearest = left ? std::max(nearest, x) : std::min(nearest, x);
   margin.lowest = std::min(margin.lowest, x);
   margin.highest = std::max(margin.highest, x);
   margin.broken = margin.broken || x != std::floor(x);
@@ -80,29 +85,62 @@ void join(const Margin& other, Margin& margin) {
   margin.broken = margin.broken || other.broken;
 }
 
-// Each thread looks at its rows; the extremes of all are those of the table, in any order.
-template <class Look>
-std::vector<Margin> look_and_join(const TreeView& tree, int threads, Look look) {
+// Rows in blocks: large enough that a thread's buffers are worth it.
+constexpr std::int64_t kWalkBlock = 4096;
+
+// The extremes of all rows are those of the blocks, in any order.
+template <class Rows, class Splits>
+std::vector<Margin> find_margins(const Rows& points, const TreeView& tree, const Splits& splits,
+                                 int threads) {
   std::vector<Margin> found(tree.n_nodes);
-#pragma omp parallel num_threads(threads)
-  {
-    std::vector<Margin> mine(tree.n_nodes);
-    look(mine);
-#pragma omp critical
-    for (std::int32_t i = 0; i < tree.n_nodes; ++i) join(mine[i], found[i]);
-  }
+  parallel_for((points.n_rows + kWalkBlock - 1) / kWalkBlock, 1, threads,
+               [&] { return std::vector<Margin>(tree.n_nodes); },
+               [&](std::vector<Margin>& mine, std::int64_t block) {
+                 const std::int64_t end = std::min((block + 1) * kWalkBlock, points.n_rows);
+                 points.each_row(block * kWalkBlock, end, [&](std::int64_t, auto value) {
+                   for (std::int32_t node = 0; tree.feature[node] >= 0;) {
+                     const double x = value(tree.feature[node]);
+                     const auto split = splits(node);
+                     const bool left = split.goes_left(x);
+                     if (!std::isnan(x)) take_in(x, left, split.by_threshold(), mine[node]);
+                     node = left ? tree.left[node] : tree.right[node];
+                   }
+                 });
+               },
+               [&](const std::vector<Margin>& mine) {
+                 for (std::int32_t i = 0; i < tree.n_nodes; ++i) join(mine[i], found[i]);
+               });
   return found;
 }
 
-// A row walks down: value(feature) of it.
-template <class Value>
-TM_INLINE void walk(const TreeView& tree, Value value, std::vector<Margin>& margins) {
-  for (std::int32_t node = 0; tree.feature[node] >= 0;) {
-    const double x = value(tree.feature[node]);
-    const bool left = x <= tree.threshold[node];
-    take_in(x, left, margins[node]);
-    node = left ? tree.left[node] : tree.right[node];
+template <class Rows>
+std::vector<Margin> margins_of(const Rows& points, const TreeView& tree, int threads) {
+  if (tree.thresholds_only()) {
+    const auto split = [&](std::int32_t node) { return ThresholdSplit{tree.threshold[node]}; };
+    return find_margins(points, tree, split, threads);
   }
+  const TreeSplits splits(tree);
+  return find_margins(
+      points, tree, [&](std::int32_t node) -> const Split& { return splits[node]; }, threads);
+}
+
+// Trees with categories or sides for missing values: row by row.
+template <class Rows>
+bool apply_splits(const Rows& points, const TreeView& tree, std::int32_t* out, int threads) {
+  const TreeSplits splits(tree);
+  std::atomic<bool> accepted{true};
+  parallel_blocks(points.n_rows, kWalkBlock, threads, [&](std::int64_t begin, std::int64_t end) {
+    points.each_row(begin, end, [&](std::int64_t row, auto value) {
+      std::int32_t node = 0;
+      while (tree.feature[node] >= 0) {
+        const double x = value(tree.feature[node]);
+        if (!splits[node].accepts(x)) accepted = false;
+        node = splits[node].goes_left(x) ? tree.left[node] : tree.right[node];
+      }
+      out[row] = tree.outcome[node];
+    });
+  });
+  return accepted;
 }
 
 // Rows [r0, r1) in blocks of about this many bytes: read once, then used while in cache.
@@ -112,10 +150,10 @@ constexpr std::int64_t kBlockBytes = 1 << 19;
 
 void Points::column(std::int32_t feature, const Row* rows, std::int64_t n, double* out,
                     int n_threads) const {
-  constexpr std::int64_t block = 1 << 14;
-#pragma omp parallel for schedule(static) num_threads(threads_for(4 * n, n_threads))
-  for (std::int64_t i = 0; i < n; i += block)
-    column(feature, rows + i, std::min(block, n - i), out + i);
+  parallel_blocks(n, 1 << 14, threads_for(4 * n, n_threads),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    column(feature, rows + begin, end - begin, out + begin);
+                  });
 }
 
 template <class T>
@@ -158,16 +196,17 @@ void StridedPoints<T>::tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, s
 
 template <class T>
 bool StridedPoints<T>::apply(const TreeView& tree, std::int32_t* out, int n_threads) const {
+  const int threads = threads_for(n_rows * n_features, n_threads);
+  if (tree.missing_left) return no_infinity(threads) && apply_splits(*this, tree, out, threads);
+  if (!tree.thresholds_only())
+    return all_finite(n_threads) && apply_splits(*this, tree, out, threads);
   const Descent descent(tree);
   constexpr std::int64_t together = Descent::kTogether;
   const std::int64_t row_bytes = n_features * std::int64_t{sizeof(T)};
   const std::int64_t block = std::max(together, kBlockBytes / row_bytes / together * together);
-  bool all_finite = true;
-#pragma omp parallel for schedule(static) reduction(&& : all_finite) \
-    num_threads(threads_for(n_rows* n_features, n_threads))
-  for (std::int64_t r0 = 0; r0 < n_rows; r0 += block) {
-    const std::int64_t r1 = std::min(r0 + block, n_rows);
-    all_finite = finite(r0, r1) && all_finite;
+  std::atomic<bool> is_finite{true};
+  parallel_blocks(n_rows, block, threads, [&](std::int64_t r0, std::int64_t r1) {
+    if (!finite(r0, r1)) is_finite = false;
     for (std::int64_t r = r0; r < r1; r += together) {
       const T* rows = data_ + r * row_stride_;
       const std::int32_t* features = descent.features().data();
@@ -180,20 +219,26 @@ bool StridedPoints<T>::apply(const TreeView& tree, std::int32_t* out, int n_thre
         descent.run(static_cast<int>(r1 - r), value, out + r);
       }
     }
+  });
+  return is_finite;
+}
+
+template <class T>
+bool StridedPoints<T>::no_infinity(int threads) const {
+  std::atomic<bool> found{false};
+  if constexpr (std::is_floating_point_v<T>) {
+    parallel_blocks(n_rows, kWalkBlock, threads, [&](std::int64_t r0, std::int64_t r1) {
+      for (std::int64_t r = r0; r < r1; ++r)
+        for (std::int32_t f = 0; f < n_features; ++f)
+          if (std::isinf(data_[r * row_stride_ + f * column_stride_])) found = true;
+    });
   }
-  return all_finite;
+  return !found;
 }
 
 template <class T>
 std::vector<Margin> StridedPoints<T>::margins(const TreeView& tree, int n_threads) const {
-  return look_and_join(tree, threads_for(8 * n_rows, n_threads), [&](std::vector<Margin>& mine) {
-#pragma omp for schedule(static)
-    for (std::int64_t r = 0; r < n_rows; ++r) {
-      const T* row = data_ + r * row_stride_;
-      walk(
-          tree, [&](std::int64_t f) { return static_cast<double>(row[f * column_stride_]); }, mine);
-    }
-  });
+  return margins_of(*this, tree, threads_for(8 * n_rows, n_threads));
 }
 
 // Threads share out columns, so every sum runs over the rows in their order.
@@ -206,31 +251,30 @@ void StridedPoints<T>::add_rows(const Grouping& grouping, double* out, double* s
   const std::int64_t width = (n_features + n_parts - 1) / n_parts;
   const std::vector<double> none(grouping.shift ? 0 : n_features, 0.0);
   const double* shift = grouping.shift ? grouping.shift : none.data();
-#pragma omp parallel num_threads(threads)
-  {
-    std::vector<T> block(column_stride_ == 1 ? 0 : kRowBlock * width);
-#pragma omp for schedule(dynamic)
-    for (std::int64_t part = 0; part < n_parts; ++part) {
-      const std::int64_t f0 = std::min<std::int64_t>(part * width, n_features);
-      const std::int64_t f1 = std::min<std::int64_t>(f0 + width, n_features);
-      for (std::int64_t r0 = 0; r0 < n_rows; r0 += kRowBlock) {
-        const std::int64_t r1 = std::min(r0 + kRowBlock, n_rows);
-        if (column_stride_ != 1) {  // turned into rows first
-          for (std::int64_t f = f0; f < f1; ++f)
-            for (std::int64_t r = r0; r < r1; ++r)
-              block[(r - r0) * width + (f - f0)] = data_[r * row_stride_ + f * column_stride_];
+  parallel_for(
+      n_parts, 1, threads,
+      [&] { return std::vector<T>(column_stride_ == 1 ? 0 : kRowBlock * width); },
+      [&](std::vector<T>& block, std::int64_t part) {
+        const std::int64_t f0 = std::min<std::int64_t>(part * width, n_features);
+        const std::int64_t f1 = std::min<std::int64_t>(f0 + width, n_features);
+        for (std::int64_t r0 = 0; r0 < n_rows; r0 += kRowBlock) {
+          const std::int64_t r1 = std::min(r0 + kRowBlock, n_rows);
+          if (column_stride_ != 1) {  // turned into rows first
+            for (std::int64_t f = f0; f < f1; ++f)
+              for (std::int64_t r = r0; r < r1; ++r)
+                block[(r - r0) * width + (f - f0)] = data_[r * row_stride_ + f * column_stride_];
+          }
+          for (std::int64_t r = r0; r < r1; ++r) {
+            const T* row = column_stride_ == 1 ? data_ + r * row_stride_ + f0
+                                               : block.data() + (r - r0) * width;
+            const double weight = grouping.weights ? grouping.weights[r] : 1.0;
+            add_run(row, shift + f0, f1 - f0, weight,
+                    out + grouping.groups[r] * std::int64_t{n_features} + f0);
+            if (squares) add_squares(row, shift + f0, f1 - f0, weight, squares + f0);
+          }
         }
-        for (std::int64_t r = r0; r < r1; ++r) {
-          const T* row =
-              column_stride_ == 1 ? data_ + r * row_stride_ + f0 : block.data() + (r - r0) * width;
-          const double weight = grouping.weights ? grouping.weights[r] : 1.0;
-          add_run(row, shift + f0, f1 - f0, weight,
-                  out + grouping.groups[r] * std::int64_t{n_features} + f0);
-          if (squares) add_squares(row, shift + f0, f1 - f0, weight, squares + f0);
-        }
-      }
-    }
-  }
+      },
+      [](std::vector<T>&) {});
 }
 
 template <class T>
@@ -259,12 +303,11 @@ bool StridedPoints<T>::finite(std::int64_t r0, std::int64_t r1) const {
 
 template <class T>
 bool StridedPoints<T>::all_finite(int n_threads) const {
-  constexpr std::int64_t block = 1024;
-  bool found = true;
-#pragma omp parallel for schedule(static) reduction(&& : found) \
-    num_threads(threads_for(n_rows* n_features, n_threads))
-  for (std::int64_t r0 = 0; r0 < n_rows; r0 += block)
-    found = finite(r0, std::min(r0 + block, n_rows)) && found;
+  std::atomic<bool> found{true};
+  parallel_blocks(n_rows, 1024, threads_for(n_rows * n_features, n_threads),
+                  [&](std::int64_t r0, std::int64_t r1) {
+                    if (!finite(r0, r1)) found = false;
+                  });
   return found;
 }
 
@@ -301,44 +344,41 @@ void SparsePoints::column(std::int32_t feature, const Row* rows, std::int64_t n,
 // The values that matter are set out in a small dense block: one walk over a row's entries. Those
 // of other features all go to a last column that nobody reads, which is cheaper than to ask.
 bool SparsePoints::apply(const TreeView& tree, std::int32_t* out, int n_threads) const {
+  const int threads = threads_for(by_row.indptr[n_rows], n_threads);
+  if (tree.missing_left)
+    return !any_infinite(by_row.data, by_row.indptr[n_rows]) &&
+           apply_splits(*this, tree, out, threads);
+  if (!tree.thresholds_only())
+    return all_finite(n_threads) && apply_splits(*this, tree, out, threads);
   const Descent descent(tree);
   const auto n_columns = static_cast<std::int32_t>(descent.features().size());
   const std::int64_t width = n_columns + 1;
   std::vector<std::int32_t> column_of(n_features, n_columns);
   for (std::int32_t j = 0; j < n_columns; ++j) column_of[descent.features()[j]] = j;
-  bool finite = true;
-#pragma omp parallel reduction(&& : finite) \
-    num_threads(threads_for(by_row.indptr[n_rows], n_threads))
-  {
-    std::vector<double> block(width * Descent::kTogether);
-    const auto value = [&](int i, std::int32_t column) { return block[i * width + column]; };
-#pragma omp for schedule(static)
-    for (std::int64_t r = 0; r < n_rows; r += Descent::kTogether) {
-      const int n = static_cast<int>(std::min<std::int64_t>(Descent::kTogether, n_rows - r));
-      const std::int64_t first = by_row.indptr[r];
-      finite = run_is_finite(by_row.data + first, by_row.indptr[r + n] - first) && finite;
-      std::fill(block.begin(), block.end(), 0.0);
-      for (int i = 0; i < n; ++i)
-        for (std::int64_t e = by_row.indptr[r + i]; e < by_row.indptr[r + i + 1]; ++e)
-          block[i * width + column_of[by_row.indices[e]]] = by_row.data[e];
-      descent.run(n, value, out + r);
-    }
-  }
-  return finite;
+  constexpr std::int64_t together = Descent::kTogether;
+  std::atomic<bool> is_finite{true};
+  parallel_for((n_rows + together - 1) / together, 256, threads,
+               [&] { return std::vector<double>(width * together); },
+               [&](std::vector<double>& values, std::int64_t block) {
+                 const std::int64_t r = block * together;
+                 const int n = static_cast<int>(std::min(together, n_rows - r));
+                 const std::int64_t first = by_row.indptr[r];
+                 if (!run_is_finite(by_row.data + first, by_row.indptr[r + n] - first))
+                   is_finite = false;
+                 std::fill(values.begin(), values.end(), 0.0);
+                 for (int i = 0; i < n; ++i)
+                   for (std::int64_t e = by_row.indptr[r + i]; e < by_row.indptr[r + i + 1]; ++e)
+                     values[i * width + column_of[by_row.indices[e]]] = by_row.data[e];
+                 descent.run(
+                     n, [&](int i, std::int32_t column) { return values[i * width + column]; },
+                     out + r);
+               },
+               [](std::vector<double>&) {});
+  return is_finite;
 }
 
 std::vector<Margin> SparsePoints::margins(const TreeView& tree, int n_threads) const {
-  const int threads = threads_for(by_row.indptr[n_rows], n_threads);
-  return look_and_join(tree, threads, [&](std::vector<Margin>& mine) {
-    std::vector<double> row(n_features, 0.0);
-#pragma omp for schedule(static)
-    for (std::int64_t r = 0; r < n_rows; ++r) {
-      const std::int64_t first = by_row.indptr[r], last = by_row.indptr[r + 1];
-      for (std::int64_t e = first; e < last; ++e) row[by_row.indices[e]] = by_row.data[e];
-      walk(tree, [&](std::int32_t f) { return row[f]; }, mine);
-      for (std::int64_t e = first; e < last; ++e) row[by_row.indices[e]] = 0.0;
-    }
-  });
+  return margins_of(*this, tree, threads_for(by_row.indptr[n_rows], n_threads));
 }
 
 void SparsePoints::add_rows(const Grouping& grouping, double* out, double* squares,
@@ -347,11 +387,20 @@ void SparsePoints::add_rows(const Grouping& grouping, double* out, double* squar
     const double weight = grouping.weights ? grouping.weights[r] : 1.0;
     double* sums = out + grouping.groups[r] * std::int64_t{n_features};
     for (std::int64_t e = by_row.indptr[r]; e < by_row.indptr[r + 1]; ++e) {
-      const double x = by_row.data[e];
-      sums[by_row.indices[e]] += weight * x;
-      if (squares) squares[by_row.indices[e]] += weight * x * x;
+      const std::int32_t f = by_row.indices[e];
+      const double x = by_row.data[e] - (grouping.shift ? grouping.shift[f] : 0.0);
+      sums[f] += weight * x;
+      if (squares) squares[f] += weight * x * x;
     }
   }
+}
+
+std::vector<std::uint8_t> SparsePoints::full_columns() const {
+  std::vector<std::int64_t> stored(n_features, 0);
+  for (std::int64_t e = 0; e < by_row.indptr[n_rows]; ++e) ++stored[by_row.indices[e]];
+  std::vector<std::uint8_t> full(n_features);
+  for (std::int32_t f = 0; f < n_features; ++f) full[f] = n_rows > 0 && stored[f] == n_rows;
+  return full;
 }
 
 bool SparsePoints::all_finite(int /*n_threads*/) const {

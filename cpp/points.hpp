@@ -40,9 +40,11 @@ class Points {
   // The same, shared out among threads.
   void column(std::int32_t feature, const Row* rows, std::int64_t n, double* out,
               int n_threads) const;
-  // out[i] = outcome of row i. Looks for a NaN or an infinity on the way; false if there is one.
+  // out[i] = outcome of row i. Looks for values that are not accepted on the way; false if there is
+  // one: an infinity anywhere, a NaN anywhere or, in a tree with sides for missing values, a NaN
+  // that comes to a split without one.
   virtual bool apply(const TreeView& tree, std::int32_t* out, int n_threads) const = 0;
-  // What comes to each cut of a tree.
+  // What comes to each cut of a tree. A NaN is left out, and so is where categories part.
   virtual std::vector<Margin> margins(const TreeView& tree, int n_threads) const = 0;
   // out[groups[i]] += weights[i] * (row i - shift), over all rows; out is n_groups x n_features.
   // squares (null: not wanted), n_features: the same of the squares, over all groups.
@@ -59,7 +61,8 @@ class DensePoints : public Points {
  public:
   using Points::Points;
   static constexpr std::int64_t kTileRows = 128;
-  // Columns of a tile lie this far apart; not a power of two, or they would fight for cache lines.
+  // ColumnCache of a tile lie this far apart; not a power of two, or they would fight for cache
+  // lines.
   static constexpr std::int64_t kTileStride = kTileRows + 8;
   static constexpr std::int32_t kTileColumns = 32;
   // At most kTileRows rows: out[(f - f0) * kTileStride + (r - r0)].
@@ -86,9 +89,18 @@ class StridedPoints final : public DensePoints {
   bool all_finite(int n_threads) const override;
   void tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, std::int32_t f1,
             double* out) const override;
+  // Calls visit(r, value) for rows [r0, r1), where value(f) is what the row has in feature f.
+  template <class Visit>
+  void each_row(std::int64_t r0, std::int64_t r1, Visit visit) const {
+    for (std::int64_t r = r0; r < r1; ++r) {
+      const T* row = data_ + r * row_stride_;
+      visit(r, [&](std::int64_t f) { return static_cast<double>(row[f * column_stride_]); });
+    }
+  }
 
  private:
   bool finite(std::int64_t r0, std::int64_t r1) const;
+  bool no_infinity(int threads) const;
 
   const T* data_;
   std::int64_t row_stride_, column_stride_;
@@ -102,7 +114,8 @@ struct Compressed {
   const double* data = nullptr;
 };
 
-// `by_column` may be empty where only rows are read (apply). Sums take no shift.
+// `by_column` may be empty where only rows are read (apply). A shift of the sums must be zero in
+// every column that is not full: values that are not stored are not visited.
 class SparsePoints final : public Points {
  public:
   SparsePoints(std::int64_t n_rows, std::int32_t n_features, Compressed by_row,
@@ -116,6 +129,18 @@ class SparsePoints final : public Points {
   void add_rows(const Grouping& grouping, double* out, double* squares,
                 int n_threads) const override;
   bool all_finite(int n_threads) const override;
+  template <class Visit>
+  void each_row(std::int64_t r0, std::int64_t r1, Visit visit) const {
+    std::vector<double> row(n_features, 0.0);
+    for (std::int64_t r = r0; r < r1; ++r) {
+      const std::int64_t first = by_row.indptr[r], last = by_row.indptr[r + 1];
+      for (std::int64_t e = first; e < last; ++e) row[by_row.indices[e]] = by_row.data[e];
+      visit(r, [&](std::int64_t f) { return row[f]; });
+      for (std::int64_t e = first; e < last; ++e) row[by_row.indices[e]] = 0.0;
+    }
+  }
+  // For each column, whether every row has a stored value there.
+  std::vector<std::uint8_t> full_columns() const;
 
   const Compressed by_row, by_column;
 };

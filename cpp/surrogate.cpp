@@ -5,63 +5,14 @@
 #include <vector>
 
 #include "parallel.hpp"
-#include "scan.hpp"
+#include "prefix_search.hpp"
+#include "score.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
 namespace {
 
 constexpr std::int64_t kPad = std::int64_t{1} << 62;  // no sum of regrets reaches half of it
-
-TM_INLINE std::int64_t least(const std::int64_t* v, int K) {
-  std::int64_t m = v[0];
-  for (int c = 1; c < K; ++c) m = v[c] < m ? v[c] : m;
-  return m;
-}
-
-TM_INLINE std::int64_t least_rest(const std::int64_t* all, const std::int64_t* v, int K) {
-  std::int64_t m = all[0] - v[0];
-  for (int c = 1; c < K; ++c) m = all[c] - v[c] < m ? all[c] - v[c] : m;
-  return m;
-}
-
-// The sum of both sides' cheapest centers. Sums only grow from bin to bin, so no cut within a
-// stretch costs less than the cheapest center before it and the cheapest after it together. In the
-// columns that are no center's, sums start with kPad and `all` is larger still: no minimum sees
-// those.
-template <int W>
-struct CheapestCenters {
-  static constexpr int kWidth = W;
-  int width;
-  const std::int64_t* all;
-  std::int64_t unsplit;  // the cost of the leaf as it is
-
-  TM_INLINE int K() const { return W ? W : width; }
-  TM_INLINE std::int64_t cost(const std::int64_t* left) const {
-    return least(left, K()) + least_rest(all, left, K());
-  }
-  TM_INLINE std::int64_t quick_bound(const std::int64_t* before, const std::int64_t* after) const {
-    return least(before, K()) + least_rest(all, after, K());
-  }
-  // With one center on both sides a cut saves nothing, so two different ones must be the cheapest.
-  TM_INLINE std::int64_t bound(const std::int64_t* before, const std::int64_t* after) const {
-    struct Two {  // the least value, where it is, and the next
-      std::int64_t first = scan::kNever, second = scan::kNever;
-      int at = -1;
-      void add(std::int64_t value, int c) {
-        if (value < first) {
-          second = first, first = value, at = c;
-        } else if (value < second) {
-          second = value;
-        }
-      }
-    } left, right;
-    for (int c = 0; c < K(); ++c) left.add(before[c], c);
-    for (int c = 0; c < K(); ++c) right.add(all[c] - after[c], c);
-    if (left.at != right.at) return left.first + right.first;
-    return std::min({unsplit, left.first + right.second, left.second + right.first});
-  }
-};
 
 // beyond[c] ends up negative where center c is cheaper than the label for some row.
 TM_CLONES void compare(const std::int64_t* TM_RESTRICT regrets, std::int64_t k,
@@ -75,9 +26,9 @@ TM_CLONES void compare(const std::int64_t* TM_RESTRICT regrets, std::int64_t k,
   }
 }
 
-TM_CLONES void add_lines(const std::int64_t* TM_RESTRICT regrets, std::int64_t k,
-                         const Row* TM_RESTRICT rows, std::int64_t n,
-                         std::int64_t* TM_RESTRICT sums) {
+TM_CLONES void add_regrets(const std::int64_t* TM_RESTRICT regrets, std::int64_t k,
+                           const Row* TM_RESTRICT rows, std::int64_t n,
+                           std::int64_t* TM_RESTRICT sums) {
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t* TM_RESTRICT regret = regrets + rows[i] * k;
 #pragma omp simd
@@ -85,14 +36,14 @@ TM_CLONES void add_lines(const std::int64_t* TM_RESTRICT regrets, std::int64_t k
   }
 }
 
-TM_CLONES void gather_lines(const Leaf& leaf, const std::int64_t* TM_RESTRICT centers, int counter,
-                            int K, std::int64_t begin, std::int64_t end,
-                            std::int64_t* TM_RESTRICT lines) {
+TM_CLONES void gather_row_stats(const Leaf& leaf, const std::int64_t* TM_RESTRICT centers,
+                                int counter, int K, std::int64_t begin, std::int64_t end,
+                                std::int64_t* TM_RESTRICT row_stats) {
   for (std::int64_t i = begin; i < end; ++i) {
     const std::int64_t* TM_RESTRICT regret = leaf.regrets + leaf.rows[i] * leaf.k;
-    std::int64_t* TM_RESTRICT line = lines + i * K;
+    std::int64_t* TM_RESTRICT line = row_stats + i * K;
     for (int j = 0; j < counter; ++j) line[j] = regret[centers[j]];
-    for (int j = counter; j < K; ++j) line[j] = j == counter ? leaf.terms.weight(leaf.rows[i]) : 0;
+    for (int j = counter; j < K; ++j) line[j] = j == counter ? leaf.limits.weight(leaf.rows[i]) : 0;
   }
 }
 
@@ -101,16 +52,17 @@ TM_CLONES void gather_lines(const Leaf& leaf, const std::int64_t* TM_RESTRICT ce
 std::vector<std::int64_t> contenders(const Leaf& leaf, int n_threads) {
   constexpr std::int64_t block = 4096;
   std::vector<std::int64_t> beyond(leaf.k, 0);
-#pragma omp parallel num_threads(threads_for(leaf.n* leaf.k, n_threads))
-  {
-    std::vector<std::int64_t> mine(leaf.k, 0);
-#pragma omp for schedule(static) nowait
-    for (std::int64_t i = 0; i < leaf.n; i += block)
-      compare(leaf.regrets, leaf.k, leaf.rows + i, std::min(block, leaf.n - i), leaf.label,
-              mine.data());
-#pragma omp critical
-    for (std::int64_t c = 0; c < leaf.k; ++c) beyond[c] |= mine[c];
-  }
+  using Flags = std::vector<std::int64_t>;
+  parallel_for((leaf.n + block - 1) / block, 1, threads_for(leaf.n * leaf.k, n_threads),
+               [&] { return Flags(leaf.k, 0); },
+               [&](Flags& mine, std::int64_t b) {
+                 const std::int64_t i = b * block;
+                 compare(leaf.regrets, leaf.k, leaf.rows + i, std::min(block, leaf.n - i),
+                         leaf.label, mine.data());
+               },
+               [&](const Flags& mine) {
+                 for (std::int64_t c = 0; c < leaf.k; ++c) beyond[c] |= mine[c];
+               });
   std::vector<std::int64_t> centers;
   for (std::int64_t c = 0; c < leaf.k; ++c)
     if (beyond[c] < 0 || c == leaf.label) centers.push_back(c);
@@ -128,7 +80,7 @@ int padded(std::size_t n_centers) {
 template <int W>
 std::optional<Cut> search(const scan::Node& node, const std::int64_t* all, std::int64_t unsplit,
                           const Points& points, const Bins& bins, int n_threads) {
-  const CheapestCenters<W> score{node.lines.width, all, unsplit};
+  const CheapestCenters<W> score{node.row_stats.width, all, unsplit};
   return scan::least_cut(score, points, node, bins, n_threads);
 }
 
@@ -144,16 +96,15 @@ std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, c
     sums[j] = all[j] = leaf.totals[centers[j]];
     start[j] = 0;
   }
-  for (std::int64_t i = 0; i < leaf.n; ++i) sums[counter] += leaf.terms.weight(leaf.rows[i]);
+  for (std::int64_t i = 0; i < leaf.n; ++i) sums[counter] += leaf.limits.weight(leaf.rows[i]);
   // Uninitialised on purpose: every element is written below.
-  const std::unique_ptr<std::int64_t[]> lines(new std::int64_t[leaf.n * K]);
+  const std::unique_ptr<std::int64_t[]> row_stats(new std::int64_t[leaf.n * K]);
   n_threads = threads_for(leaf.n * bins.n_slots(), n_threads);
-  constexpr std::int64_t block = 1024;
-#pragma omp parallel for schedule(static) num_threads(n_threads)
-  for (std::int64_t i = 0; i < leaf.n; i += block)
-    gather_lines(leaf, centers.data(), counter, K, i, std::min(i + block, leaf.n), lines.get());
+  parallel_blocks(leaf.n, 1024, n_threads, [&](std::int64_t begin, std::int64_t end) {
+    gather_row_stats(leaf, centers.data(), counter, K, begin, end, row_stats.get());
+  });
   const scan::Node node{
-      {leaf.rows, leaf.n, K, lines.get()}, counter, sums.data(), start.data(), leaf.terms};
+      {leaf.rows, leaf.n, K, row_stats.get()}, counter, sums.data(), start.data(), leaf.limits};
   const auto run = [&](auto search) {
     return search(node, all.data(), leaf.totals[leaf.label], points, bins, n_threads);
   };
@@ -179,15 +130,15 @@ void sum_regrets(const std::int64_t* regrets, std::int64_t k, const Row* rows, s
                  std::int64_t* sums, int n_threads) {
   constexpr std::int64_t block = 4096;
   std::fill(sums, sums + k, std::int64_t{0});
-#pragma omp parallel num_threads(threads_for(n* k, n_threads))
-  {
-    std::vector<std::int64_t> mine(k, 0);
-#pragma omp for schedule(static) nowait
-    for (std::int64_t i = 0; i < n; i += block)
-      add_lines(regrets, k, rows + i, std::min(block, n - i), mine.data());
-#pragma omp critical
-    for (std::int64_t c = 0; c < k; ++c) sums[c] += mine[c];
-  }
+  using Sums = std::vector<std::int64_t>;
+  parallel_for(
+      (n + block - 1) / block, 1, threads_for(n * k, n_threads), [&] { return Sums(k, 0); },
+      [&](Sums& mine, std::int64_t b) {
+        add_regrets(regrets, k, rows + b * block, std::min(block, n - b * block), mine.data());
+      },
+      [&](const Sums& mine) {
+        for (std::int64_t c = 0; c < k; ++c) sums[c] += mine[c];
+      });
 }
 
 }  // namespace treemeans

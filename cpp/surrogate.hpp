@@ -6,8 +6,8 @@
 
 #include "binning.hpp"
 #include "cut.hpp"
+#include "limits.hpp"
 #include "points.hpp"
-#include "terms.hpp"
 
 namespace treemeans {
 
@@ -19,11 +19,11 @@ struct Leaf {
   std::int64_t k;
   const std::int64_t* totals;  // k: the leaf's sums
   std::int64_t label;          // the leaf's cheapest center
-  Terms terms;
+  Limits limits;
 };
 
 // The cut with the least sum of both sides' cheapest centers; ties go to the lowest feature, then
-// the lowest threshold. None where all rows are alike, or the terms permit no cut.
+// the lowest threshold. None where all rows are alike, or the limits permit no cut.
 std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, const Leaf& leaf,
                                        int n_threads);
 

@@ -33,38 +33,45 @@ double variance(const double* values, const double* weights, std::int64_t n, dou
 
 void dense_variances(const Points& points, const Row* rows, std::int64_t n, const double* weights,
                      double weight, double* out, int n_threads) {
-#pragma omp parallel num_threads(threads_for(n* points.n_features, n_threads))
-  {
-    std::vector<double> values(n);
-#pragma omp for schedule(dynamic)
-    for (std::int32_t f = 0; f < points.n_features; ++f) {
-      points.column(f, rows, n, values.data());
-      out[f] = variance(values.data(), weights, n, weight);
-    }
-  }
+  parallel_for(
+      points.n_features, 1, threads_for(n * points.n_features, n_threads),
+      [&] { return std::vector<double>(n); },
+      [&](std::vector<double>& values, std::int64_t f) {
+        points.column(static_cast<std::int32_t>(f), rows, n, values.data());
+        out[f] = variance(values.data(), weights, n, weight);
+      },
+      [](std::vector<double>&) {});
 }
 
-// Two walks over the rows' entries; values that are not stored are zeros.
+// Two walks over the rows' entries; values that are not stored are zeros. As in a dense table,
+// deviations are taken from the first row's values.
 void sparse_variances(const SparsePoints& points, const Row* rows, std::int64_t n,
                       const double* weights, double weight, double* out) {
-  std::vector<double> mean(points.n_features, 0.0), stored(points.n_features, 0.0);
+  std::vector<double> first(points.n_features, 0.0), mean(points.n_features, 0.0),
+      stored(points.n_features, 0.0);
   const Compressed& lines = points.by_row;
+  if (n > 0)
+    for (std::int64_t e = lines.indptr[rows[0]]; e < lines.indptr[rows[0] + 1]; ++e)
+      first[lines.indices[e]] = lines.data[e];
   for (std::int64_t i = 0; i < n; ++i) {
     const double w = weights ? weights[i] : 1.0;
     for (std::int64_t e = lines.indptr[rows[i]]; e < lines.indptr[rows[i] + 1]; ++e) {
-      mean[lines.indices[e]] += w * lines.data[e];
-      stored[lines.indices[e]] += w;
+      const std::int32_t f = lines.indices[e];
+      mean[f] += w * (lines.data[e] - first[f]);
+      stored[f] += w;
     }
   }
   for (std::int32_t f = 0; f < points.n_features; ++f) {
-    mean[f] /= weight;
-    out[f] = std::max(0.0, weight - stored[f]) * mean[f] * mean[f];
+    const double zeros = std::max(0.0, weight - stored[f]);
+    mean[f] = (mean[f] - zeros * first[f]) / weight;  // less the first value
+    out[f] = zeros * (first[f] + mean[f]) * (first[f] + mean[f]);
   }
   for (std::int64_t i = 0; i < n; ++i) {
     const double w = weights ? weights[i] : 1.0;
     for (std::int64_t e = lines.indptr[rows[i]]; e < lines.indptr[rows[i] + 1]; ++e) {
-      const double off = lines.data[e] - mean[lines.indices[e]];
-      out[lines.indices[e]] += w * off * off;
+      const std::int32_t f = lines.indices[e];
+      const double off = lines.data[e] - first[f] - mean[f];
+      out[f] += w * off * off;
     }
   }
   for (std::int32_t f = 0; f < points.n_features; ++f) out[f] /= weight;

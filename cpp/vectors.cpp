@@ -1,6 +1,7 @@
 #include "vectors.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "simd.hpp"
 
@@ -84,15 +85,12 @@ class DenseVectors final : public Vectors {
   void dots(const double* other, double* out, std::int64_t stride, int n_threads) const override {
     std::vector<double> padded(n_strips_ * kStrip, 0.0);
     std::copy(other, other + dimension, padded.begin());
-    constexpr Position block = 256;
-#pragma omp parallel for schedule(static) \
-    num_threads(threads_for_many(std::int64_t{n} * dimension, n_threads))
-    for (Position begin = 0; begin < n; begin += block) {
-      const Position end = std::min(begin + block, n);
-      for (Position i = begin; i < end; ++i) out[i * stride] = 0.0;
-      for (std::int32_t s = 0; s < n_strips_; ++s)
-        strip_dots(strip(s), begin, end, padded.data() + s * kStrip, out, stride);
-    }
+    parallel_blocks(n, 256, threads_for_many(std::int64_t{n} * dimension, n_threads),
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t i = begin; i < end; ++i) out[i * stride] = 0.0;
+                      for (std::int32_t s = 0; s < n_strips_; ++s)
+                        strip_dots(strip(s), begin, end, padded.data() + s * kStrip, out, stride);
+                    });
   }
 
   void path_lengths(const Position* path, std::int64_t count, const std::uint8_t* wanted,
@@ -113,10 +111,12 @@ class SparseVectors final : public Vectors {
  public:
   SparseVectors(Position n, std::int32_t dimension) : Vectors(n, dimension), indptr_{0} {}
 
-  void add(const std::int32_t* indices, const double* values, std::int64_t count, double weight) {
+  // shift: of every coordinate, zero where not all vectors have a stored value.
+  void add(const std::int32_t* indices, const double* values, std::int64_t count, double weight,
+           const double* shift) {
     for (std::int64_t e = 0; e < count; ++e) {
       indices_.push_back(indices[e]);
-      values_.push_back(weight * values[e]);
+      values_.push_back(weight * (values[e] - shift[indices[e]]));
     }
     indptr_.push_back(static_cast<std::int64_t>(indices_.size()));
   }
@@ -132,13 +132,12 @@ class SparseVectors final : public Vectors {
   }
 
   void dots(const double* other, double* out, std::int64_t stride, int n_threads) const override {
-#pragma omp parallel for schedule(static) num_threads(threads_for_many(indptr_[n], n_threads))
-    for (Position i = 0; i < n; ++i) {
+    parallel_for(n, 256, threads_for_many(indptr_[n], n_threads), [&](std::int64_t i) {
       double dot = 0.0;
       for (std::int64_t e = indptr_[i]; e < indptr_[i + 1]; ++e)
         dot += values_[e] * other[indices_[e]];
       out[i * stride] = dot;
-    }
+    });
   }
 
   void path_lengths(const Position* path, std::int64_t count, const std::uint8_t* wanted,
@@ -192,34 +191,67 @@ double mean_of(const std::vector<double>& values, const Row* rows, const double*
   return sum / weight;
 }
 
-std::unique_ptr<Vectors> from_dense(const Points& points, const Row* rows, std::int64_t n,
-                                    const double* weights, std::vector<double>& squares,
-                                    int n_threads) {
+// What weighted_vectors fills: the vectors, their squares, and the largest coordinate that was met.
+struct Filled {
+  std::unique_ptr<Vectors> vectors;
+  double largest = 0.0;
+};
+
+Filled from_dense(const Points& points, const Row* rows, std::int64_t n, const double* weights,
+                  double unit, std::vector<double>& squares, int n_threads) {
   auto vectors = std::make_unique<DenseVectors>(static_cast<Position>(n), points.n_features);
   std::vector<double> values(n);
+  double largest = 0.0;
   for (std::int32_t f = 0; f < points.n_features; ++f) {
     points.column(f, rows, n, values.data(), n_threads);
+    if (unit != 1.0)
+      for (double& value : values) value *= unit;
     const double mean = mean_of(values, rows, weights);
     for (std::int64_t i = 0; i < n; ++i) {
       const double w = weights ? weights[rows[i]] : 1.0, off = values[i] - mean;
       vectors->at(static_cast<Position>(i), f) = w * off;
       squares[i] += w * off * off;
+      largest = std::max({largest, std::abs(off), std::abs(values[i])});
     }
   }
-  return vectors;
+  return {std::move(vectors), largest};
 }
 
-std::unique_ptr<Vectors> from_sparse(const SparsePoints& points, const Row* rows, std::int64_t n,
-                                     const double* weights, std::vector<double>& squares) {
+// The mean of the rows in columns where every row has a stored value, which are where a common
+// offset would be; zero in the others.
+std::vector<double> full_column_means(const SparsePoints& points, const Row* rows, std::int64_t n,
+                                      const double* weights) {
+  const std::vector<std::uint8_t> full = points.full_columns();
+  std::vector<double> sums(points.n_features, 0.0);
+  const Compressed& lines = points.by_row;
+  double weight = 0.0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double w = weights ? weights[rows[i]] : 1.0;
+    weight += w;
+    for (std::int64_t e = lines.indptr[rows[i]]; e < lines.indptr[rows[i] + 1]; ++e)
+      if (full[lines.indices[e]]) sums[lines.indices[e]] += w * lines.data[e];
+  }
+  for (double& sum : sums) sum = weight > 0.0 ? sum / weight : 0.0;
+  return sums;
+}
+
+Filled from_sparse(const SparsePoints& points, const Row* rows, std::int64_t n,
+                   const double* weights, double unit, std::vector<double>& squares) {
   auto vectors = std::make_unique<SparseVectors>(static_cast<Position>(n), points.n_features);
   const Compressed& lines = points.by_row;
+  const std::vector<double> shift = full_column_means(points, rows, n, weights);
+  double largest = 0.0;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t begin = lines.indptr[rows[i]], end = lines.indptr[rows[i] + 1];
     const double w = weights ? weights[rows[i]] : 1.0;
-    vectors->add(lines.indices + begin, lines.data + begin, end - begin, w);
-    for (std::int64_t e = begin; e < end; ++e) squares[i] += w * lines.data[e] * lines.data[e];
+    vectors->add(lines.indices + begin, lines.data + begin, end - begin, w * unit, shift.data());
+    for (std::int64_t e = begin; e < end; ++e) {
+      const double value = unit * (lines.data[e] - shift[lines.indices[e]]);
+      squares[i] += w * value * value;
+      largest = std::max(largest, std::abs(lines.data[e]));
+    }
   }
-  return vectors;
+  return {std::move(vectors), largest};
 }
 
 }  // namespace
@@ -227,10 +259,21 @@ std::unique_ptr<Vectors> from_sparse(const SparsePoints& points, const Row* rows
 std::unique_ptr<Vectors> weighted_vectors(const Points& points, const Row* rows, std::int64_t n,
                                           const double* weights, std::vector<double>& squares,
                                           int n_threads) {
-  squares.assign(n, 0.0);
-  if (const auto* sparse = dynamic_cast<const SparsePoints*>(&points))
-    return from_sparse(*sparse, rows, n, weights, squares);
-  return from_dense(points, rows, n, weights, squares, n_threads);
+  const auto fill = [&](double unit) {
+    squares.assign(n, 0.0);
+    if (const auto* sparse = dynamic_cast<const SparsePoints*>(&points))
+      return from_sparse(*sparse, rows, n, weights, unit, squares);
+    return from_dense(points, rows, n, weights, unit, squares, n_threads);
+  };
+  Filled filled = fill(1.0);
+  // Squares of sums of up to 2^31 such coordinates neither overflow nor vanish; beyond, once more.
+  constexpr double most = 0x1p+300, least = 0x1p-300;
+  if (filled.largest > most || (filled.largest < least && filled.largest > 0.0)) {
+    const double unit = std::ldexp(1.0, std::clamp(-std::ilogb(filled.largest), -1000, 1000));
+    filled = fill(unit);
+    filled.vectors->unit = unit;
+  }
+  return std::move(filled.vectors);
 }
 
 }  // namespace treemeans

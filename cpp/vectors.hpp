@@ -38,11 +38,14 @@ class Vectors {
 
   const Position n;
   const std::int32_t dimension;
+  double unit = 1.0;  // the power of two that all coordinates were multiplied by
 };
 
 // The given rows of `points`, times their weights (one for every row of the table; null: all 1).
-// The mean is first taken off dense ones: a common offset would only cost digits.
-// squares[i] = weight times squared length of row i.
+// The mean is first taken off dense ones: a common offset would only cost digits. Very large or
+// very small coordinates are scaled by `unit`, so that neither a squared length of a sum overflows
+// nor that of a row vanishes.
+// squares[i] = weight times squared length of row i, in the scaled coordinates.
 std::unique_ptr<Vectors> weighted_vectors(const Points& points, const Row* rows, std::int64_t n,
                                           const double* weights, std::vector<double>& squares,
                                           int n_threads);

@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from treemeans import ExKMC, plot_path, plot_regions
-from treemeans.drawing.palette import ink
+from treemeans.tree_layout.colors import ink
 
 FOLDER = Path(__file__).with_name("pictures")
 COLORS = [ink(cluster) for cluster in range(4)]
@@ -19,7 +19,7 @@ N_BINS = 12
 
 
 def points():
-    """Slanted groups, which no few upright cuts can part well."""
+    """Slanted groups, which a few splits along the axes do not separate well."""
     X, _ = make_blobs(
         [70, 70, 70, 70], centers=[[2, 2], [5, 4.5], [8, 2.5], [5.2, 8]], cluster_std=1.35,
         random_state=3,
@@ -28,7 +28,7 @@ def points():
 
 
 def save(figure, name):
-    """Writes a picture."""
+    """Write a picture in few colours."""
     content = io.BytesIO()
     figure.savefig(content, dpi=110)
     plt.close(figure)
@@ -37,13 +37,13 @@ def save(figure, name):
 
 
 def bare(ax):
-    """Axes with two lines, not a frame."""
+    """Axes without the upper and the right line of their frame."""
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def costs_of(X, centers):
-    """The table of costs: squared distances."""
+    """The table of costs: squared distances of rows to centers."""
     return ((X[:, None] - centers) ** 2).sum(axis=2)
 
 

@@ -1,6 +1,6 @@
-"""Take the picture of the README: a report on real customers, as a browser shows it.
+"""Draw docs/report.png, the picture of a report in the README, with a browser.
 
-    python docs/draw_report.py            # writes docs/report.png; needs chromium and selenium
+    python docs/draw_report.py            # needs chromium and selenium
 
 The report itself stays in a temporary folder; `--keep report.html` keeps it.
 """
@@ -27,7 +27,7 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "-
 
 
 def main() -> None:
-    """Fit, write, take the picture."""
+    """Fit a model, write its report and take the picture."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--keep", type=Path, help="where to leave the report itself")
     keep = arguments.parse_args().keep
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def report_on_customers(path: Path) -> None:
-    """Four groups of the customers in docs/data."""
+    """Write a report on four groups of the customers in docs/data."""
     dates = ["first_order", "last_order"]
     X = pd.read_csv(DOCS / "data" / "cdnow.csv", parse_dates=dates, index_col="customer_id")
     reference = make_pipeline(StandardScaler(), KMeans(4, n_init=10, random_state=0))
@@ -73,7 +73,7 @@ def picture_of(path: Path) -> bytes:
 
 
 def small(picture: bytes) -> bytes:
-    """The same in fewer colours: a third of the size, and no eye tells."""
+    """The picture in fewer colours, which is a third of the size and looks the same."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(picture)).convert("RGB")

@@ -1,14 +1,10 @@
 """Settings of all tests."""
 
 import os
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
-
-sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import the oracle
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots open no window
 

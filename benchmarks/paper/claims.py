@@ -51,7 +51,7 @@ NOT_RUN = Finding(MISSING, "")
 def by_count(met: dict[str, bool | None], ours: str, *, enough: int | None = None) -> Finding:
     """Judge a statement on several things: seen if enough hold, in part if some do.
 
-    ``met`` has None for what is not known. Nothing is said to be unseen because a cell is missing,
+    ``met`` has None for what is not known. Nothing is said to be unseen because a fit is missing,
     nor seen before enough are known to hold.
     """
     known = {name: holds for name, holds in met.items() if holds is not None}

@@ -6,10 +6,19 @@ from itertools import combinations
 
 import numpy as np
 
-from treemeans.datasets import NAMES, TABLE
-
-from .cells import JOINS, LARGE, METHODS, MOST, REAL, SMALL, TITLES
-from .claims import (
+from benchmarks.paper.claim_numbers import (
+    BASELINES,
+    LINES,
+    OURS,
+    competitive,
+    ends,
+    mean_at,
+    percent,
+    share_lowest,
+    titled,
+    upto,
+)
+from benchmarks.paper.claims import (
     CONVERGED,
     HIGH,
     HIGH_FIRST,
@@ -25,19 +34,9 @@ from .claims import (
     listed,
     most,
 )
-from .readings import (
-    BASELINES,
-    LINES,
-    OURS,
-    competitive,
-    ends,
-    mean_at,
-    percent,
-    share_lowest,
-    titled,
-    upto,
-)
-from .results import Curve, Results
+from benchmarks.paper.plan import JOINS, LARGE, METHODS, MOST, REAL, SMALL, TITLES
+from benchmarks.paper.results import Curve, Results
+from treemeans.datasets import NAMES, TABLE
 
 FAILING = ("digits", "mice_protein")
 ON_CIFAR = ("exkmc", OURS, "cart", "kdtree")
@@ -303,7 +302,7 @@ def _not(fact: bool | None) -> bool | None:
     return None if fact is None else not fact
 
 
-BESIDE = (
+BASELINE_CLAIMS = (
     Claim(
         "Real datasets",
         "CLTree performs the worst in most cases.",

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from treemeans.datasets import NAMES, TABLE
-
-from .cells import METHODS, PLANE, REAL, SMALL, TITLES
-from .claims import (
+from benchmarks.paper.claim_numbers import (
+    BASELINES,
+    OURS,
+    duels,
+    ends,
+    least,
+    mean_at,
+    minus,
+    titled,
+)
+from benchmarks.paper.claims import (
     CONVERGED,
     HIGH_FIRST,
     SAME,
@@ -22,8 +29,9 @@ from .claims import (
     listed,
     most,
 )
-from .readings import BASELINES, OURS, duels, ends, least, mean_at, minus, titled
-from .results import Results
+from benchmarks.paper.plan import METHODS, PLANE, REAL, SMALL, TITLES
+from benchmarks.paper.results import Results
+from treemeans.datasets import NAMES, TABLE
 
 NINE = tuple(name for name in REAL if name != "cifar10")
 ELEVEN = tuple(name for name in NAMES if name != "cifar10")
@@ -77,7 +85,7 @@ def cost_falls(results: Results) -> Finding:
 
 
 def surrogate_falls(results: Results) -> Finding:
-    """Every path of every cell."""
+    """Every path of every case."""
     met: dict[str, bool | None] = {}
     for name in NAMES:
         paths = [path for m in ("exkmc", OURS) for path in results.paths(name, m)]
@@ -184,7 +192,7 @@ def expansion_helps(results: Results) -> Finding:
     return by_count(met, f"lower by {titled(values)}")
 
 
-COSTS = (
+COST_CLAIMS = (
     Claim(
         "Abstract",
         "ExKMC produces a low cost clustering, outperforming both standard decision tree methods "

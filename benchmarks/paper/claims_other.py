@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from treemeans.datasets import NAMES, TABLE
-
-from .cells import GRIDDED, LARGE, SMALL, TIMED, TITLES, WORDS
-from .claims import (
+from benchmarks.paper.claim_numbers import OURS, percent, titled
+from benchmarks.paper.claims import (
     BETTER,
     MISSING,
     SEEN,
@@ -20,9 +18,10 @@ from .claims import (
     by_fact,
     most,
 )
-from .readings import OURS, percent, titled
-from .results import Kept, Results
-from .run import OVER
+from benchmarks.paper.plan import GRIDDED, LARGE, SMALL, TIMED, TITLES, WORDS
+from benchmarks.paper.results import Kept, Results
+from benchmarks.runner import OVER_LIMIT as OVER
+from treemeans.datasets import NAMES, TABLE
 
 QUARTER_HOUR = 15 * 60.0
 LEAST_OVERHEAD, MOST_OVERHEAD = 0.25, 1.5
@@ -240,8 +239,8 @@ def _stopped(results: Results, name: str) -> float | None:
 
 def _processes(results: Results) -> int:
     """Return the most processes that were timed."""
-    timed = [cell for name in TIMED for cell in results.done(name, "time")]
-    return max((int(cell.option("threads")) for cell in timed), default=1)
+    timed = [case for name in TIMED for case in results.done(name, "time")]
+    return max((int(case.option("threads")) for case in timed), default=1)
 
 
 def _total(kept: Kept | None) -> float | None:
@@ -265,7 +264,7 @@ def _gap(results: Results, name: str, low: int, high: int) -> float | None:
     return float((other.median[kept] / cost.median[kept] - 1).max())
 
 
-OTHERS = (
+OTHER_CLAIMS = (
     Claim("Table 1", "k, n and d of the twelve data sets.", "the same in the data", table_holds),
     Claim(
         "Set-up; Appendix",

@@ -12,11 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
+from benchmarks.paper.claims import MISSING
+from benchmarks.paper.plan import LARGE, METHODS, PEERS, SMALL, TIMED, TITLES
+from benchmarks.paper.results import Curve, Results
 from treemeans.datasets import NAMES, TABLE
-
-from .cells import LARGE, METHODS, PEERS, SMALL, TIMED, TITLES
-from .claims import MISSING
-from .results import Curve, Results
 
 # The paper draws its own method in black.
 STYLE: dict[str, dict[str, Any]] = {
@@ -200,8 +199,8 @@ def _say_missing(ax: Axes) -> None:
 
 
 def _most(results: Results, name: str) -> int:
-    """Return the most leaves of the plots: 5 k, or what the cells reach."""
-    reached = [cell.leaves for cell in results.done(name, "exkmc_imm")]
+    """Return the most leaves of the plots: 5 k, or what the fits reach."""
+    reached = [case.leaves for case in results.done(name, "exkmc_imm")]
     return min(5 * TABLE[name].k, max(reached, default=0))
 
 

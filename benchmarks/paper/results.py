@@ -1,22 +1,18 @@
-"""What the cells hold, put together: curves over the leaves, and single numbers."""
+"""What the fits found, put together: curves over the leaves, and single numbers."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.datasets import TABLE
-
-from . import sheets
-from .cells import Cell
-from .run import DONE, FOLDER
+from benchmarks.paper.plan import Case
+from benchmarks.problems import PROBLEMS
+from benchmarks.runner import Task
 
 Kept = dict[str, Any]
 
@@ -31,60 +27,61 @@ class Curve:
     seeds: int
 
     def at(self, leaves: int) -> float | None:
-        """Return the median at a number of leaves, if it is known."""
+        """The median at a number of leaves, if it is known."""
         place = np.flatnonzero(self.leaves == leaves)
         return float(self.median[place[0]]) if len(place) else None
 
     def between(self, low: float, high: float) -> Curve:
-        """Return a part of the curve."""
+        """A part of the curve."""
         kept = (self.leaves >= low) & (self.leaves <= high)
         return Curve(self.leaves[kept], self.median[kept], self.deviation[kept], self.seeds)
 
 
 @dataclass
 class Results:
-    """All cells that are kept."""
+    """What is known of each case: its rows and seconds, or the error that it ended with."""
 
-    kept: dict[Cell, Kept] = field(default_factory=dict)
+    kept: dict[Case, Kept] = field(default_factory=dict)
     _curves: dict[tuple[str, str, str], Curve | None] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path = FOLDER) -> Results:
-        """Read every cell of a folder: a file for each, or the two tables of them all."""
-        if (folder / sheets.CELLS).exists():
-            return cls(sheets.read(folder))
+    def read(cls, tasks: Sequence[Task], results: Mapping[str, Kept]) -> Results:
+        """Put the results of tasks, by their keys, into one place."""
         found = cls()
-        for path in sorted(folder.glob("*/*/*.json")):
-            kept = json.loads(path.read_text())
-            found.kept[Cell(**kept.pop("cell"))] = kept
+        for task in tasks:
+            result = results.get(task.key)
+            if result is not None:
+                cases = [Case(**case) for case in task.arguments["cases"]]
+                rows = result.get("cases", [result] * len(cases))
+                found.kept |= zip(cases, rows, strict=True)
         return found
 
     def of_seed(self, seed: int) -> Results:
-        """Return those of one reference alone."""
-        return Results({cell: kept for cell, kept in self.kept.items() if cell.seed == seed})
+        """Those of one reference alone."""
+        return Results({case: kept for case, kept in self.kept.items() if case.seed == seed})
 
-    def done(self, data: str, method: str) -> dict[Cell, Kept]:
-        """Return the finished cells of a method on a data set."""
+    def done(self, data: str, method: str) -> dict[Case, Kept]:
+        """The finished cases of a method on a data set."""
         return {
-            cell: kept
-            for cell, kept in self.kept.items()
-            if (cell.data, cell.method) == (data, method) and kept["status"] == DONE
+            case: kept
+            for case, kept in self.kept.items()
+            if (case.data, case.method) == (data, method) and "error" not in kept
         }
 
-    def count(self, data: str, method: str, status: str) -> int:
-        """Return how many cells ended so."""
+    def count(self, data: str, method: str, error: str) -> int:
+        """How many cases ended with an error."""
         return sum(
-            (cell.data, cell.method, kept["status"]) == (data, method, status)
-            for cell, kept in self.kept.items()
+            (case.data, case.method, kept.get("error")) == (data, method, error)
+            for case, kept in self.kept.items()
         )
 
     def one(self, data: str, method: str, setting: str = "") -> Kept | None:
-        """Return the cell of a method that has one on a data set."""
-        found = [kept for cell, kept in self.done(data, method).items() if cell.setting == setting]
+        """The case of a method that has one on a data set."""
+        found = [kept for case, kept in self.done(data, method).items() if case.setting == setting]
         return found[0] if found else None
 
     def curve(self, data: str, method: str, what: str = "ratio") -> Curve | None:
-        """Return a curve; of settings, the cheapest counts, for each seed and number of leaves."""
+        """A curve; of settings, the cheapest counts, for each seed and number of leaves."""
         key = data, method, what
         if key not in self._curves:
             self._curves[key] = self._curve(*key)
@@ -92,11 +89,11 @@ class Results:
 
     def _curve(self, data: str, method: str, what: str) -> Curve | None:
         rows: dict[int, dict[int, Kept]] = defaultdict(dict)  # by leaves and seed
-        for cell, kept in self.done(data, method).items():
+        for case, kept in self.done(data, method).items():
             for row in kept.get("rows", ()):
-                known = rows[row["leaves"]].get(cell.seed)
+                known = rows[row["leaves"]].get(case.seed)
                 if known is None or row["ratio"] < known["ratio"]:
-                    rows[row["leaves"]][cell.seed] = row
+                    rows[row["leaves"]][case.seed] = row
         leaves = sorted(rows)
         if not leaves:
             return None
@@ -109,22 +106,18 @@ class Results:
         )
 
     def at(self, data: str, method: str, times_k: float, what: str = "ratio") -> float | None:
-        """Return the median at so many times k leaves."""
+        """The median at so many times k leaves."""
         curve = self.curve(data, method, what)
-        return None if curve is None else curve.at(round(times_k * TABLE[data].k))
+        return None if curve is None else curve.at(round(times_k * PROBLEMS[data].k))
 
     def end(self, data: str, method: str, times_k: float, what: str = "ratio") -> float | None:
-        """Return the same; of a tree that stopped growing before that, its last value."""
+        """The same; of a tree that stopped growing before that, its last value."""
         curve = self.curve(data, method, what)
         if curve is None:
             return None
-        some = curve.between(0, round(times_k * TABLE[data].k))
+        some = curve.between(0, round(times_k * PROBLEMS[data].k))
         return float(some.median[-1]) if len(some.leaves) else None
 
     def paths(self, data: str, method: str) -> Iterable[list[Kept]]:
-        """Return the rows of each finished cell, by leaves."""
+        """The rows of each finished case, by leaves."""
         return [kept.get("rows", []) for kept in self.done(data, method).values()]
-
-    def packages(self) -> set[str]:
-        """Return the versions of the code that the cells were computed with."""
-        return {kept["package"] for kept in self.kept.values() if "package" in kept}

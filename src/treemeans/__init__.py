@@ -1,6 +1,7 @@
 """Explainable k-means: a small threshold tree whose leaves are the clusters."""
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 try:
     from treemeans import _core  # noqa: F401
@@ -10,18 +11,21 @@ except ImportError as error:  # pragma: no cover
         "folder (needs a C++ compiler), or start Python outside the source folder."
     ) from error
 
-from treemeans import baselines
-from treemeans.columns import Column
-from treemeans.estimator import ExKMC
-from treemeans.export.graphviz import export_graphviz
-from treemeans.export.onnx_graph import export_onnx
-from treemeans.export.sklearn_tree import export_sklearn
-from treemeans.export.text import export_text
-from treemeans.parts.sources.open import open_parts
-from treemeans.plot import plot_path, plot_regions, plot_tree
-from treemeans.report import report_html, write_report
-from treemeans.saved.model_file import load
-from treemeans.tree import ThresholdTree
+if TYPE_CHECKING:
+    from treemeans import baselines
+    from treemeans.columns import Column
+    from treemeans.estimator import ExKMC
+    from treemeans.export.graphviz import export_graphviz
+    from treemeans.export.onnx_graph import export_onnx
+    from treemeans.export.sklearn_tree import export_sklearn
+    from treemeans.export.text_tree import export_text
+    from treemeans.model_file.save_load import load
+    from treemeans.partitioned.readers.open_partitioned import open_parts
+    from treemeans.plot import plot_path, plot_regions, plot_tree
+    from treemeans.report import report_html, write_report
+    from treemeans.tree import ThresholdTree
+
+    __version__: str
 
 __all__ = [
     "Column",
@@ -40,4 +44,42 @@ __all__ = [
     "report_html",
     "write_report",
 ]
-__version__ = version("treemeans")
+
+# Names are imported when they are first used: scikit-learn takes seconds to import, and the
+# command line must be able to say that it was stopped in the meantime.
+_MODULES = {
+    "Column": "columns",
+    "ExKMC": "estimator",
+    "ThresholdTree": "tree",
+    "export_graphviz": "export.graphviz",
+    "export_onnx": "export.onnx_graph",
+    "export_sklearn": "export.sklearn_tree",
+    "export_text": "export.text_tree",
+    "load": "model_file.save_load",
+    "open_parts": "partitioned.readers.open_partitioned",
+    "plot_path": "plot",
+    "plot_regions": "plot",
+    "plot_tree": "plot",
+    "report_html": "report",
+    "write_report": "report",
+}
+_PACKAGES = ("baselines", "datasets")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"treemeans.{name}")
+    if name in _MODULES:
+        found = getattr(import_module(f"treemeans.{_MODULES[name]}"), name)
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        found = version("treemeans")
+    else:
+        raise AttributeError(f"module 'treemeans' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PACKAGES, "__version__"})

@@ -1,10 +1,20 @@
 """``python -m treemeans``: the command line."""
 
-from treemeans.extras import need
+from treemeans.cli import interrupt
 
 
 def main() -> None:
-    """Run it; without the packages it needs, say which to install."""
+    """Run a command; if packages that it needs are not installed, say which."""
+    interrupt.exit_at_once()
+    try:
+        _run()
+    finally:
+        interrupt.end_silently()
+
+
+def _run() -> None:
+    from treemeans.optional_imports import need
+
     try:
         for package in ("typer", "rich", "pyarrow"):
             need(package, "cli")

@@ -5,8 +5,43 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Cut = tuple[int, int, float, float]
-"""Cost in fixed point, feature, and the two values of the feature next to the cut."""
+class Cut:
+    """What a search returns: a cut between two values of a feature that occur at the node.
+
+    Any threshold from ``low`` up to, not including, ``high`` makes it; ``threshold`` is half way.
+    The cost is in fixed point.
+    """
+
+    def __init__(self, cost: int, feature: int, low: float, high: float) -> None: ...
+    @property
+    def cost(self) -> int: ...
+    @property
+    def feature(self) -> int: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def threshold(self) -> float: ...
+
+class Limits:
+    """What every cut must respect.
+
+    weights : of all rows of the table; None where each weighs 1
+    min_weight : of the rows on either side
+    prices : of each slot of the bins, added to what a cut there costs; a negative one forbids cuts
+    max_depth : cuts above a leaf; only trees and Kauri look at it
+    """
+
+    def __init__(
+        self,
+        weights: NDArray[np.int64] | None = None,
+        min_weight: int = 1,
+        prices: NDArray[np.int64] | None = None,
+        max_depth: int | None = None,
+    ) -> None: ...
+
+def threshold_between(low: float, high: float) -> float: ...
 
 class Points:
     def all_finite(self, n_threads: int) -> bool: ...
@@ -30,6 +65,9 @@ def apply(
     right: NDArray[np.int32],
     outcome: NDArray[np.int32],
     n_threads: int,
+    missing_left: NDArray[np.int8] | None = None,
+    category_first: NDArray[np.int64] | None = None,
+    category_codes: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int32] | None: ...
 def partition(
     points: Points, rows: NDArray[np.int32], feature: int, threshold: float, n_threads: int
@@ -43,6 +81,14 @@ def group_sums(
     squares: NDArray[np.float64] | None,
     n_threads: int,
 ) -> NDArray[np.float64]: ...
+def group_moments(
+    points: Points,
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+    origins: NDArray[np.float64],
+    n_threads: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def full_columns(points: Points) -> NDArray[np.bool_]: ...
 def margins(
     points: Points,
     feature: NDArray[np.int32],
@@ -50,6 +96,9 @@ def margins(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
     n_threads: int,
+    missing_left: NDArray[np.int8] | None = None,
+    category_first: NDArray[np.int64] | None = None,
+    category_codes: NDArray[np.int32] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]: ...
 
 class Bins:
@@ -86,27 +135,44 @@ def surrogate_cut(
     regrets: NDArray[np.int64],
     totals: NDArray[np.int64],
     label: int,
-    weights: NDArray[np.int64] | None,
-    min_weight: int,
-    prices: NDArray[np.int64] | None,
+    limits: Limits,
     n_threads: int,
 ) -> Cut | None: ...
-def survey(
+def score_surrogate_bins(
+    sums: NDArray[np.int64], totals: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Scores of a feature's bins in order, by the surrogate cost.
+
+    sums : (m, k or more), of the rows' regrets in each bin; columns from k on are passed over
+    totals : (k,), of the whole node
+
+    Returns what a cut after each bin costs, and what no cut inside it costs less than.
+    """
+
+def score_reoptimized_bins(
+    sums: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same for a split that is chosen again, beyond what all rows cost on the right.
+
+    sums : (m, 2 or more), of what going left adds, and of the same where it is negative
+    """
+
+def grouped_histogram(
     points: Points,
     groups: NDArray[np.int32],
-    lines: NDArray[np.int64],
-    look_group: NDArray[np.int32],
-    look_feature: NDArray[np.int32],
-    look_first: NDArray[np.int64],
+    row_stats: NDArray[np.int64],
+    request_group: NDArray[np.int32],
+    request_feature: NDArray[np.int32],
+    request_first: NDArray[np.int64],
     edges: NDArray[np.float64],
     wanted: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]: ...
-def collect(
+def grouped_values(
     points: Points,
     groups: NDArray[np.int32],
-    look_group: NDArray[np.int32],
-    look_feature: NDArray[np.int32],
-    look_first: NDArray[np.int64],
+    request_group: NDArray[np.int32],
+    request_feature: NDArray[np.int32],
+    request_first: NDArray[np.int64],
     edges: NDArray[np.float64],
     wanted: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
@@ -121,7 +187,7 @@ class MistakeCounts:
         alive: NDArray[np.uint8],
         n_threads: int,
     ) -> None: ...
-    def bury(
+    def remove_separated(
         self, rows: NDArray[np.int32], n_left: int, left: NDArray[np.uint8], n_threads: int
     ) -> None: ...
     def cut(
@@ -131,23 +197,37 @@ class MistakeCounts:
         centers: NDArray[np.float64],
         members: Sequence[int],
         per_center: bool,
-        least: int,
-        prices: NDArray[np.int64] | None,
+        limits: Limits,
         shift: int,
         n_threads: int,
     ) -> Cut | None: ...
 
-class Bonsai:
+class TreeNode:
+    """A node of a `MutableTree`; its feature is -1 where it is a leaf."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def feature(self) -> int: ...
+    @property
+    def threshold(self) -> float: ...
+    @property
+    def left(self) -> int: ...
+    @property
+    def right(self) -> int: ...
+    @property
+    def label(self) -> int: ...
+    @property
+    def is_leaf(self) -> bool: ...
+
+class MutableTree:
     def __init__(
         self,
         bins: Bins,
         points: Points,
         regrets: NDArray[np.int64],
         rows: NDArray[np.int32],
-        weights: NDArray[np.int64] | None,
-        min_weight: int,
-        prices: NDArray[np.int64] | None,
-        max_depth: int,
+        limits: Limits,
     ) -> None: ...
     @property
     def n_leaves(self) -> int: ...
@@ -155,19 +235,21 @@ class Bonsai:
     def cost(self) -> int: ...
     @property
     def steps(self) -> int: ...
-    def copy(self) -> Bonsai: ...
+    def copy(self) -> MutableTree: ...
     def regret(self, leaf: int) -> int: ...
     def totals(self, leaf: int) -> NDArray[np.int64]: ...
     def feature(self, node: int) -> int: ...
     def children(self, node: int) -> tuple[int, int]: ...
-    def nodes(self) -> list[tuple[int, int, float, int, int, int]]: ...
+    def nodes(self) -> list[TreeNode]: ...
     def labels(self) -> NDArray[np.int32]: ...
     def reprice(self, regrets: NDArray[np.int64], prices: NDArray[np.int64] | None) -> None: ...
     def search(self, leaf: int, prices: NDArray[np.int64] | None, n_threads: int) -> Cut | None: ...
     def split(self, leaf: int, feature: int, threshold: float) -> tuple[int, int] | None: ...
-    def resplit(self, node: int, prices: NDArray[np.int64] | None, n_threads: int) -> bool: ...
+    def replace_split(
+        self, node: int, prices: NDArray[np.int64] | None, n_threads: int
+    ) -> bool: ...
     def collapse(self, node: int) -> None: ...
-    def settle(self, root: int, max_looks: int, n_threads: int) -> None: ...
+    def reoptimize(self, root: int, max_looks: int, n_threads: int) -> None: ...
 
 def greedy_cut(
     bins: Bins,
@@ -176,9 +258,7 @@ def greedy_cut(
     regrets: NDArray[np.int64],
     centers: NDArray[np.float64],
     members: Sequence[int],
-    least: int,
-    weights: NDArray[np.int64] | None,
-    prices: NDArray[np.int64] | None,
+    limits: Limits,
     n_threads: int,
 ) -> Cut | None: ...
 def column(
@@ -189,6 +269,26 @@ def variances(
     points: Points, rows: NDArray[np.int32], weights: NDArray[np.float64] | None, n_threads: int
 ) -> NDArray[np.float64]: ...
 
+class KauriCut:
+    """A cut of Kauri's: the node, and the clusters that its sides join."""
+
+    @property
+    def node(self) -> int: ...
+    @property
+    def feature(self) -> int: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def threshold(self) -> float: ...
+    @property
+    def left_cluster(self) -> int: ...
+    @property
+    def right_cluster(self) -> int: ...
+    @property
+    def gain(self) -> float: ...
+
 class Kauri:
     def __init__(
         self,
@@ -196,14 +296,12 @@ class Kauri:
         space: Points,
         rows: NDArray[np.int32],
         weights: NDArray[np.float64] | None,
-        units: NDArray[np.int64] | None,
+        limits: Limits,
         max_clusters: int,
-        min_weight: int,
-        max_depth: int,
         features: Sequence[int],
         prices: Sequence[float],
         n_threads: int,
     ) -> None: ...
-    def step(self) -> tuple[int, int, float, float, int, int, float] | None: ...
+    def step(self) -> KauriCut | None: ...
 
 def max_threads() -> int: ...

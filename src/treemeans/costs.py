@@ -5,15 +5,35 @@ threads; and the difference of two sums is exact.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.exact import as_float, exact_sum
+from treemeans.exact_sum import as_float, exact_sum
 
+Floats = NDArray[np.float64]
+Moments = Callable[[Floats], tuple[Floats, Floats]]
+"""For an origin of each group, weighted sums of its rows less the origin, and of the squares."""
+
+TOO_LARGE = (
+    "The squared distances overflow: the values are too large. "
+    "Scale the data, for example with StandardScaler."
+)
+TOO_SMALL = (
+    "The squared distances underflow: the values are too small. "
+    "Scale the data, for example with StandardScaler."
+)
+SMALLEST = 1e-140
+"""Squares of smaller numbers have lost digits: the smallest float is 5e-324."""
+
+_EPSILON = float(np.finfo(np.float64).eps)
+_ENOUGH_DIGITS = 1e-10
+"""Costs that may be off by more than this share of themselves are measured again."""
 _BITS = 60  # the largest total has at most one bit more, and a sum of two still fits 63 bits
 
 
@@ -42,10 +62,7 @@ class Scales:
         ``whole``: whether every weight is an integer.
         """
         if not (math.isfinite(regrets) and math.isfinite(base)):
-            raise ValueError(
-                "The squared distances overflow: the values are too large. "
-                "Scale the data, for example with StandardScaler."
-            )
+            raise ValueError(TOO_LARGE)
         if weights is None:
             return cls(_scale(regrets), _scale(base))
         return cls(_scale(regrets), _scale(base), _scale(weights), whole and weights < 2**31)
@@ -163,6 +180,12 @@ class CostTable:
         return 1.0 if self.weights is None else self.weights.unit
 
     @property
+    def rounding(self) -> float:
+        """What rounding to fixed point can add to or take off the cost of all rows, at most."""
+        n = max(float(len(self.rows)), self.total_weight * self.weight_unit)
+        return n * (self.base.unit + (self.regrets.unit if self.n_clusters > 1 else 0.0)) / 2
+
+    @property
     def whole(self) -> float:
         """Cost of giving every row to its cheapest center, in units of the regrets."""
         return self.cheapest / self.regrets.unit
@@ -171,3 +194,167 @@ class CostTable:
     def cheapest(self) -> float:
         """Cost of giving every row to its cheapest center."""
         return float(self.base.values.sum() * self.base.unit)
+
+
+@dataclass(frozen=True)
+class GroupStatistics:
+    """What the cost of groups of rows, and of any unions of them, can be told from.
+
+    Every cost here is a sum of terms that are not negative, so that none is lost to another,
+    however far the rows are from the reference centers.
+
+    Attributes
+    ----------
+    weight : (m,), weight of the rows of each group
+    sums : (m, dimension), weighted sums of the rows less ``shift``
+    shift : (dimension,), a point near the rows
+    within : (m,), cost of the rows about the mean of their group; None in a space where costs are
+        not measured
+    """
+
+    weight: Floats
+    sums: Floats
+    shift: Floats
+    within: Floats | None = None
+
+    @cached_property
+    def offset(self) -> Floats:
+        """Mean of each group less the shift; zero for a group without rows."""
+        return _divided(self.sums, self.weight)
+
+    def means(self, fallback: Floats) -> Floats:
+        """Mean of each group; ``fallback`` for a group without rows."""
+        return np.where(self.weight[:, None] > 0, self.shift + self.offset, fallback)
+
+    def union_cost(self, members: NDArray[np.intp]) -> float:
+        """Cost of the union of some groups about its mean; what `merged` says of it, for less."""
+        assert self.within is not None
+        if not len(members):
+            return 0.0
+        into = np.zeros(len(members), dtype=np.intp)
+        own = self.weight[members]
+        weight = np.bincount(into, own)[0]
+        # A union without weight has no mean: its groups are at the shift, and so is it.
+        mean = self.sums[members].sum(axis=0) / (weight if weight > 0 else 1.0)
+        between = own * _squared(self.offset[members] - mean)
+        return float(np.bincount(into, self.within[members] + between)[0])
+
+    def merged(self, into: NDArray[np.int32], n_groups: int) -> "GroupStatistics":
+        """Unions of the groups; ``into`` is the union that each of them joins."""
+        weight = np.bincount(into, self.weight, minlength=n_groups).astype(np.float64)
+        sums = np.zeros((n_groups, self.sums.shape[1]))
+        np.add.at(sums, into, self.sums)
+        if self.within is None:
+            return GroupStatistics(weight, sums, self.shift)
+        between = self.weight * _squared(self.offset - _divided(sums, weight)[into])
+        within = np.bincount(into, self.within + between, minlength=n_groups)
+        return GroupStatistics(weight, sums, self.shift, within.astype(np.float64))
+
+    @property
+    def cost(self) -> float:
+        """Cost of all rows, each to the mean of its group."""
+        assert self.within is not None
+        return float(self.within.sum())
+
+    @classmethod
+    def of(
+        cls,
+        sums: "GroupStatistics",
+        costs: Floats,
+        centers: Floats,
+        rounding: float,
+        moments: Moments | None,
+    ) -> "GroupStatistics":
+        """Add the costs about the means to weights and sums.
+
+        Where the centers are near, they follow from the costs to the centers:
+
+            cost about the mean = cost to a center - weight * |mean - center|^2
+
+        Where the difference keeps too few digits, ``moments`` measures them.
+
+        Parameters
+        ----------
+        sums : without ``within``
+        costs : (m, n_centers), cost of the rows of each group to each center
+        rounding : most that the sum of ``costs`` to a center may be off by
+        moments : None where the rows are no longer there
+        """
+        weight, offset = sums.weight, sums.offset
+        nearest = costs.argmin(axis=1)
+        least = costs[np.arange(len(costs)), nearest]
+        away = _squared(offset - (centers[nearest] - sums.shift))
+        within = np.maximum(least - weight * away, 0.0)
+        length = _squared(offset)
+        error = rounding + _EPSILON * (
+            8.0 * float(least.sum())
+            + 4.0 * float(weight @ (np.sqrt(length) * np.sqrt(away)))
+            # The means are off by rounding too, and so are the distances between them.
+            + 4.0 * math.sqrt(float(weight @ length)) * math.sqrt(float(within.sum()))
+        )
+        if moments is None or error <= _ENOUGH_DIGITS * within.sum() or not least.any():
+            return cls(weight, sums.sums, sums.shift, within)
+        return sums._measured(moments)
+
+    def _measured(self, moments: Moments) -> "GroupStatistics":
+        """Weights, sums and costs about the means, from another look at the rows or several."""
+        origin = self.shift + self.offset
+        for looks in range(1, 5):
+            sums, squares = moments(origin)
+            step = _divided(sums, self.weight)
+            moved = self.weight * _squared(step)
+            within = np.maximum(squares.sum(axis=1) - moved, 0.0)
+            # Far from the mean, the two terms of `within` cancel: look again from nearer by.
+            near = moved.sum() <= 1e-3 * within.sum() or np.array_equal(origin + step, origin)
+            if near or looks == 4:
+                break
+            origin = origin + step
+        shift = origin[self.weight.argmax()]
+        offset = (origin - shift) + step
+        return GroupStatistics(self.weight, self.weight[:, None] * offset, shift, within)
+
+
+def rounded_mean(rows: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Mean of some rows, rounded to about a quarter of their spread: a shift for sums.
+
+    A shift only has to be near the rows, so that subtracting it keeps the digits in which they
+    differ. It is saved with the model, so it must not be one of the rows.
+
+    Examples
+    --------
+    >>> rounded_mean(np.array([[1000.3, 7.0], [1000.9, 7.0], [1003.7, 7.0]])).tolist()
+    [1001.5, 7.0]
+    """
+    few = np.asarray(rows[:: max(1, len(rows) // 1000)], dtype=np.float64)
+    # Halves, and a division before the sum, so that values near the largest float do not overflow.
+    mean = (few / len(few)).sum(axis=0)
+    half_width = np.abs(few / 2 - mean / 2).max(axis=0)
+    _, exponent = np.frexp(half_width)
+    unit = np.where(half_width > 0, np.ldexp(1.0, np.maximum(exponent - 2, -1000)), 0.0)
+    rounded = np.round(mean / np.where(unit > 0, unit, 1.0)) * unit
+    return np.asarray(np.where(unit > 0, rounded, mean))
+
+
+def shift_near(rows: Floats, centers: Floats) -> Floats:
+    """What to take off values before they are added up, so that a large offset costs no digits.
+
+    It is the mean of the centers; in columns where that is nowhere near ``rows``, which are a few
+    of all rows, it is about their mean.
+    """
+    middle: Floats = centers.mean(axis=0)
+    if not len(rows):
+        return middle
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    reach = 1024.0 * float((high - low).max(initial=0.0))
+    far = (middle < low - reach) | (middle > high + reach)
+    return np.where(far, rounded_mean(rows), middle) if far.any() else middle
+
+
+def _divided(sums: Floats, weight: Floats) -> Floats:
+    """Sums of groups by their weights; zero for a group without rows."""
+    weights = weight[:, None]
+    return np.asarray(np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0))
+
+
+def _squared(vectors: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->i", vectors, vectors))

@@ -8,7 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.checks import (
+from treemeans.fit_result import FitResult, result_of_grown, result_of_refined, take_stock
+from treemeans.growth.base_tree import Task, grow
+from treemeans.limits import Limits
+from treemeans.partitioned.map_reduce import PartitionedRows
+from treemeans.partitioned.partitioned_fit import PartitionedFitOptions, check_base, fit_partitioned
+from treemeans.partitioned.tree_refinement.partitioned_refinement import RefineSettings
+from treemeans.progress import Progress
+from treemeans.reference import Reference
+from treemeans.refine import Budget, refine
+from treemeans.threads import n_threads
+from treemeans.training_data import TrainingData
+from treemeans.tree import ThresholdTree
+from treemeans.tree_estimator import TreeEstimator
+from treemeans.validation import (
     check_allowed_features,
     check_base_tree,
     check_feature_costs,
@@ -16,19 +29,6 @@ from treemeans.checks import (
     check_parameters,
     tree_seed,
 )
-from treemeans.fitting import TreeEstimator
-from treemeans.ground import Ground
-from treemeans.grow.base import Task, grow
-from treemeans.limits import Rules
-from treemeans.parts.fit import FarPlan, check_base, fit_parts
-from treemeans.parts.question import Parts
-from treemeans.parts.refine.recipe import Refining
-from treemeans.progress import Progress
-from treemeans.record import FitRecord, record_grown, record_refined, take_stock
-from treemeans.reference import Reference
-from treemeans.refine import Budget, refine
-from treemeans.threads import n_threads
-from treemeans.tree import ThresholdTree
 
 
 class ExKMC(TreeEstimator):
@@ -68,19 +68,21 @@ class ExKMC(TreeEstimator):
         What is done to the grown tree, at the same number of leaves, to lower its k-means cost.
         ``"none"`` is the paper's tree. ``"local"`` chooses every split again with the rest of the
         tree fixed and moves the centers to the means of the tree's clusters, twice, or
-        once if that saves less than 0.1 %. ``"search"`` also tears out parts of the
-        tree and lets them grow otherwise (simulated annealing, from several base trees): it often
+        once if that saves less than 0.1 %. ``"search"`` also removes parts of the
+        tree and grows them differently (simulated annealing, from several base trees): it often
         halves what the tree costs above k-means, in seconds. Large tables are searched on a
-        weighted sample, and the result is settled on all rows. No refined tree costs more than
-        the one it came from; it may have fewer leaves, if more would save nothing.
+        weighted sample, and the result is optimized on all rows. No refined tree costs more than
+        the one it came from (``inertia_``, and the prices of its cuts if there are
+        ``feature_costs``); it may have fewer leaves, if more would save nothing.
     max_iter : int, default=None
         Rounds of the search.
     max_time : float, default=None
         Seconds the search may take; the tree then depends on the machine. Without ``max_iter``
         and ``max_time`` the effort is a fixed amount of work, three to four seconds on one core.
     min_samples_leaf : int or float, default=1
-        Least weight of the rows in a leaf, a row counting 1 unless it has a weight; below 1, a
-        share of all rows.
+        Least weight of the rows in a leaf: their number, unless they have sample weights. 1 is no
+        limit: any row may have a leaf of its own, whatever it weighs. Below 1, a share of the
+        weight of all rows.
     max_depth : int, default=None
         Most cuts from the root to a leaf.
     allowed_features : sequence of int or str, or boolean mask, default=None
@@ -207,38 +209,39 @@ class ExKMC(TreeEstimator):
     def _plan(self, n_features: int) -> str | ThresholdTree:
         return check_base_tree(self.base_tree, n_features)
 
-    def _rules(self, n_features: int, names: NDArray[Any] | None) -> Rules:
+    def _limits(self, n_features: int, names: NDArray[Any] | None) -> Limits:
         costs = check_feature_costs(self.feature_costs, n_features, names)
-        return Rules(self.min_samples_leaf, self.max_depth, costs)
+        return Limits(self.min_samples_leaf, self.max_depth, costs)
 
     def _allowed(self, n_features: int, names: NDArray[Any] | None) -> NDArray[np.bool_] | None:
         return check_allowed_features(self.allowed_features, n_features, names)
 
-    def _task(self, ground: Ground, reference: Reference) -> Task:
+    def _task(self, ground: TrainingData, reference: Reference) -> Task:
         task = super()._task(ground, reference)
         return replace(task, n_init=self.n_init, seed=tree_seed(self.random_state))
 
-    def _grow(self, task: Task, reference: Reference, plan: str | ThresholdTree) -> FitRecord:
+    def _grow(self, task: Task, reference: Reference, plan: str | ThresholdTree) -> FitResult:
         """Base tree, expansion, refinement."""
         max_leaves = check_max_leaves(self.max_leaf_nodes, reference.n_clusters, plan)
         with Progress("treemeans: leaves", max_leaves, bool(self.verbose)) as progress:
             grown = grow(task, plan, max_leaves, progress)
         if self.refine == "none":
-            stock = take_stock(grown.sapling, task.ground, reference, task.costs)
-            return record_grown(stock, grown.base_labels, reference)
+            stock = take_stock(grown, reference.centers, task.ground, reference, task.costs)
+            assert grown.base_labels is not None  # it was expanded
+            return result_of_grown(stock, grown.base_labels, reference)
         with Progress("treemeans: search", 1000, bool(self.verbose)) as progress:
             budget = Budget(self.max_iter, self.max_time, task.costs.cheapest, progress)
-            refined = refine(self.refine, task, grown.tree, max_leaves, budget)
+            tree, centers = refine(self.refine, task, grown.as_expanded(), max_leaves, budget)
         self.n_iter_ += budget.rounds
-        stock = take_stock(refined.sapling, task.ground, reference, task.costs)
-        return record_refined(stock, refined.centers, reference)
+        stock = take_stock(tree, centers, task.ground, reference, task.costs)
+        return result_of_refined(stock, centers, reference)
 
-    def _refining(self) -> Refining | None:
+    def _refining(self) -> RefineSettings | None:
         if self.refine == "none":
             return None
-        return Refining(self.refine, self.max_iter, self.max_time, n_threads(self.n_jobs))
+        return RefineSettings(self.refine, self.max_iter, self.max_time, n_threads(self.n_jobs))
 
-    def _fit_parts(self, parts: Parts) -> None:
+    def _fit_partitioned(self, parts: PartitionedRows) -> None:
         """Reference, base tree and expansion in passes over the parts."""
         names = parts.names
         parts.n_jobs = self.n_jobs
@@ -248,17 +251,17 @@ class ExKMC(TreeEstimator):
             self.feature_names_in_ = names
         base_tree = self._plan(parts.n_features)
         check_base(base_tree)
-        plan = FarPlan(
+        plan = PartitionedFitOptions(
             self.n_clusters,
             self.reference,
             base_tree,
             self.max_leaf_nodes,
-            self._rules(parts.n_features, names),
+            self._limits(parts.n_features, names),
             self._allowed(parts.n_features, names),
             self.random_state,
             bool(self.verbose),
             self._refining(),
         )
-        self._record, rounds = fit_parts(parts, plan, short=bool(self.round_thresholds))
+        self._fit_result, rounds = fit_partitioned(parts, plan, short=bool(self.round_thresholds))
         self.n_iter_ = 1 + rounds
-        self._settle(self._record.tree.n_leaves)
+        self._set_fitted_attributes(self._fit_result.tree.n_leaves)

@@ -1,14 +1,16 @@
-"""Limits a user sets to a tree. Every search honours them."""
+"""Limits a user sets to a tree: the one place that says whether a leaf may be cut so."""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-_DEAREST = 2.0**61  # no sum exceeds it, and it still can be added to one
+_LARGEST_PRICE = 2.0**61  # no sum exceeds it, and it still can be added to one
 
 
 class Weighed(Protocol):
@@ -16,55 +18,67 @@ class Weighed(Protocol):
 
     @property
     def total_weight(self) -> int:
-        """Of all rows: their number, or in units of the weights."""
+        """Weight of all rows: their number, or in units of the weights."""
 
     @property
     def weight_unit(self) -> float:
-        """What a unit stands for."""
+        """What a unit of the weights stands for."""
+
+
+class ProposedCut(Protocol):
+    """A cut that was not found by a search within the limits. What is costly is asked last."""
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the feature may be cut."""
+
+    @property
+    def depth(self) -> int:
+        """Cuts above the leaf."""
+
+    @property
+    def weight(self) -> int:
+        """Weight of the leaf's rows."""
+
+    @property
+    def lighter_weight(self) -> int:
+        """Weight of the rows on the side that has less."""
+
+    @property
+    def feature(self) -> int:
+        """Feature that is cut."""
+
+    @property
+    def saved(self) -> int:
+        """Surrogate cost that the cut saves, in fixed point."""
+
+    @property
+    def price(self) -> int:
+        """What a cut on the feature must save more than, in fixed point."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a tree may be, in the units of a cost table.
+    """What a tree may be.
 
     Attributes
     ----------
-    min_weight : least weight of a leaf: rows, or units of the cost table's weights
+    min_samples_leaf : least weight of a leaf, a row counting 1 unless it has a weight; below 1, a
+        share of the weight of all rows; 1 is no limit
     max_depth : most cuts above a leaf; None for any number
-    prices : of a cut on each feature, as a share of what the search adds up (cost or mistakes);
-        None where all are free
-    """
-
-    min_weight: int = 1
-    max_depth: int | None = None
-    prices: NDArray[np.float64] | None = None
-
-    def slot_prices(self, features: Sequence[int], whole: float) -> NDArray[np.int64] | None:
-        """Prices of cuts on ``features``, as shares of ``whole``; None where all are free."""
-        if self.prices is None:
-            return None
-        prices = np.minimum(self.prices[np.asarray(features, dtype=np.intp)] * whole, _DEAREST)
-        return np.rint(prices).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What a tree may be, as the user says it.
-
-    Attributes
-    ----------
-    min_samples_leaf : least weight of a leaf, a row counting 1; below 1, a share of all rows
-    max_depth : most cuts above a leaf; None for any number
-    feature_costs : of a cut on each feature, as a share of the reference's cost; or None
+    feature_costs : price of a cut on each feature, as a share of what a search adds up (cost or
+        mistakes); None where all are free
+    min_weight : ``min_samples_leaf`` in the units of some rows; `for_rows` sets it
     """
 
     min_samples_leaf: float = 1
     max_depth: int | None = None
     feature_costs: NDArray[np.float64] | None = None
+    min_weight: int = 1
 
-    def limits(self, rows: Weighed) -> Limits:
-        """The same in the units of ``rows``. A least weight of 1 is none: any row has its own."""
-        return Limits(self._min_weight(rows), self.max_depth, self.feature_costs)
+    def for_rows(self, rows: Weighed) -> Self:
+        """The same limits, in the units of ``rows``."""
+        return replace(self, min_weight=self._min_weight(rows))
 
     def _min_weight(self, rows: Weighed) -> int:
         least = float(self.min_samples_leaf)
@@ -78,3 +92,33 @@ class Rules:
         """For a sample that weighs ``share`` of all rows."""
         least = self.min_samples_leaf
         return replace(self, min_samples_leaf=max(1.0, least * share) if least > 1 else least)
+
+    def slot_prices(self, features: Sequence[int], whole: float) -> NDArray[np.int64] | None:
+        """Prices of cuts on ``features``, as shares of ``whole``; None where all are free."""
+        if self.feature_costs is None:
+            return None
+        shares = self.feature_costs[np.asarray(features, dtype=np.intp)]
+        return np.rint(np.minimum(shares * whole, _LARGEST_PRICE)).astype(np.int64)
+
+    def may_cut(self, depth: int, weight: Callable[[], int]) -> bool:
+        """Whether a leaf with so many cuts above it may be cut at all.
+
+        ``weight``: of its rows, asked for only where it matters.
+        """
+        if self.max_depth is not None and depth >= self.max_depth:
+            return False
+        return self.min_weight <= 1 or weight() >= 2 * self.min_weight
+
+    def permits(self, cut: ProposedCut, *, priced: bool = True) -> bool:
+        """Whether a leaf may be cut so.
+
+        ``priced``: whether a cut on a feature that has a price must save that much surrogate cost.
+        """
+        if not cut.is_allowed or not self.may_cut(cut.depth, lambda: cut.weight):
+            return False
+        if self.min_weight > 1 and cut.lighter_weight < self.min_weight:
+            return False
+        # A price that is a share of nothing is zero, but the cut must still save something.
+        if not priced or self.feature_costs is None or self.feature_costs[cut.feature] == 0.0:
+            return True
+        return cut.saved > cut.price

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
@@ -13,12 +14,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
 
 from treemeans import _core
-from treemeans.checks import check_enough_rows
 from treemeans.columns.dates import dates_as_days
 from treemeans.costs import CostTable
-from treemeans.distinct import distinct_rows
-from treemeans.tables import Table
+from treemeans.distinct_rows import distinct_rows
+from treemeans.rows import Table, as_points
+from treemeans.validation import check_enough_rows, check_not_tiny
 
+_OFFSET = 2.0**10
+"""A column with values this much larger than the difference of any two of them has an offset."""
 _EUCLIDEAN = ("euclidean", "sqeuclidean", "l2", "minkowski")
 
 
@@ -83,6 +86,7 @@ def fit_reference(
     if n_clusters is not None:
         check_enough_rows(X.shape[0], n_clusters)
     if reference is None:
+        check_not_tiny(X)
         return Reference(_kmeans_centers(X, n_clusters, sample_weight, random_state), None, False)
     if isinstance(reference, FrozenEstimator):
         reference = reference.estimator
@@ -124,9 +128,27 @@ def _kmeans_centers(
     distinct = distinct_rows(X, weights)
     if distinct is not None and distinct[0].shape[0] >= kmeans.n_clusters:
         X, weights = distinct
-    return np.ascontiguousarray(
-        kmeans.fit(X, sample_weight=weights).cluster_centers_, dtype=np.float64
-    )
+    X, offset = _without_offset(X)
+    centers = kmeans.fit(X, sample_weight=weights).cluster_centers_ + offset
+    return np.ascontiguousarray(centers, dtype=np.float64)
+
+
+def _without_offset(X: Any) -> tuple[Any, NDArray[np.float64] | float]:
+    """A sparse X less a value of each column that is large and hardly varies, and these values.
+
+    scikit-learn takes the mean off a dense table before it clusters it, not off a sparse one, of
+    which it then has no digits left.
+    """
+    full = _core.full_columns(as_points(X)) if sparse.issparse(X) else np.zeros(1, dtype=bool)
+    if not full.any():
+        return X, 0.0
+    low, high = X.min(axis=0).toarray()[0], X.max(axis=0).toarray()[0]
+    offset = np.where(full & (np.abs(low) > _OFFSET * (high - low)), low, 0.0).astype(np.float64)
+    if not offset.any():
+        return X, 0.0
+    moved = X.tocsr().astype(np.float64, copy=True)
+    moved.data -= offset[moved.indices]
+    return moved, offset
 
 
 def last_step(estimator: Any) -> Any:

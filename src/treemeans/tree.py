@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections import deque
 from dataclasses import dataclass, field, fields, replace
@@ -12,24 +13,29 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from treemeans import _core
-from treemeans.tables import as_points
+from treemeans.rows import as_points
+from treemeans.split import Split
 
 _NO_FEATURE = -1
 _NO_CHILD = -1
+_MOST_CODES = 2**24  # of categories, which the kernel keeps as bits
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdTree:
-    """A binary tree of cuts ``x[feature] <= threshold`` whose leaves carry cluster labels.
+    """A binary tree of splits whose leaves carry cluster labels.
 
-    Node 0 is the root. The arrays are read-only and checked when the tree is made.
+    Node 0 is the root. A split is a threshold, ``x[feature] <= threshold``, or a set of categories;
+    ``split`` gives the one of a node, and ``Split`` says which way a row goes. The arrays are
+    read-only and checked when the tree is made.
 
     Parameters
     ----------
     feature : array of int, shape (n_nodes,)
-        Column the node cuts; -1 at a leaf.
+        Column the node splits; -1 at a leaf.
     threshold : array of float, shape (n_nodes,)
-        Rows with a value up to it go left, others right; NaN at a leaf.
+        Rows with a value up to it go left, others right; NaN at a leaf and where a set of
+        categories is asked for. Infinite where only missing values go to the other side.
     left, right : arrays of int, shape (n_nodes,)
         The children; -1 at a leaf.
     label : array of int, shape (n_nodes,)
@@ -41,12 +47,21 @@ class ThresholdTree:
     costs : array of float, shape (n_nodes, n_clusters), optional
         Cost of giving all those rows to each cluster.
     growth : array of int, shape (n_nodes,), optional
-        How many leaves the tree had once this node was cut; 0 at a leaf. By default the tree is
+        How many leaves the tree had once this node was split; 0 at a leaf. By default the tree is
         taken to have grown level by level.
     gap : array of float, shape (n_nodes, 2), optional
         The largest value that goes left and the smallest that goes right, among the training rows
         that reach the node: the threshold could be anywhere from the one to below the other. By
-        default the threshold itself, twice; NaN at a leaf.
+        default the threshold itself, twice; NaN where there is no finite threshold.
+    missing_left : array of int, shape (n_nodes,), optional
+        Side that missing values (NaN) take: 1 left, 0 right, -1 if the node does not accept them.
+        By default, and at every leaf, -1.
+    category_first : array of int, shape (n_nodes + 1,), optional
+        The categories of node i are ``category_codes[category_first[i] : category_first[i + 1]]``;
+        a node that has some asks for them, any other for its threshold.
+    category_codes : array of int, optional
+        Codes that go left, ascending within a node. A column of categories holds the codes 0, 1,
+        2, ... as numbers; every other code goes right, one that never occurred in training too.
 
     Examples
     --------
@@ -66,6 +81,9 @@ class ThresholdTree:
     costs: NDArray[np.float64] = field(default=None)  # type: ignore[arg-type]
     growth: NDArray[np.int32] = field(default=None)  # type: ignore[arg-type]
     gap: NDArray[np.float64] = field(default=None)  # type: ignore[arg-type]
+    missing_left: NDArray[np.int8] = field(default=None)  # type: ignore[arg-type]
+    category_first: NDArray[np.int64] = field(default=None)  # type: ignore[arg-type]
+    category_codes: NDArray[np.int32] = field(default=None)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         if not isinstance(self.n_features, numbers.Integral) or self.n_features < 1:
@@ -76,7 +94,8 @@ class ThresholdTree:
         n = self.feature.size
         _check_lengths(self)
         _check_links(self)
-        _check_cuts(self)
+        self._set_split_kinds()
+        _check_splits(self)
         n_labels = int(self.label.max()) + 1
         defaults: dict[str, ArrayLike] = {"weight": np.zeros(n), "costs": np.zeros((n, n_labels))}
         for name, default in defaults.items():
@@ -98,6 +117,23 @@ class ThresholdTree:
             value = getattr(self, f.name)
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
+
+    def _set_split_kinds(self) -> None:
+        """Set the arrays of missing values and categories, which most trees do without."""
+        n = self.feature.size
+        first = np.zeros(n + 1, int) if self.category_first is None else self.category_first
+        codes = np.zeros(0, int) if self.category_codes is None else self.category_codes
+        sides = np.full(n, -1, np.int32)
+        if self.missing_left is not None:
+            sides = _integers("missing_left", self.missing_left)
+        if sides.shape != (n,) or sides.min() < -1 or sides.max() > 1:
+            raise ValueError(
+                f"missing_left of a tree needs an entry for each of its {n} nodes: 1 for left, 0 "
+                "for right, -1 for none."
+            )
+        self._set("missing_left", sides.astype(np.int8))
+        self._set("category_first", _integers("category_first", first).astype(np.int64))
+        self._set("category_codes", _integers("category_codes", codes))
 
     def _set(self, name: str, value: NDArray[Any]) -> None:
         object.__setattr__(self, name, value)
@@ -129,12 +165,36 @@ class ThresholdTree:
 
     @property
     def depth(self) -> NDArray[np.int32]:
-        """For each node, its number of cuts from the root."""
+        """For each node, its number of splits from the root."""
         depth = np.zeros(self.n_nodes, dtype=np.int32)
         for node in parents_first(self.left, self.right):
             if self.left[node] != _NO_CHILD:
                 depth[[self.left[node], self.right[node]]] = depth[node] + 1
         return depth
+
+    @property
+    def is_categorical(self) -> NDArray[np.bool_]:
+        """For each node, whether it asks for a set of categories."""
+        return np.diff(self.category_first) > 0
+
+    @property
+    def accepts_missing(self) -> bool:
+        """Whether some node has a side for missing values."""
+        return bool((self.missing_left >= 0).any())
+
+    def split(self, node: int) -> Split:
+        """The split of an inner node."""
+        if self.feature[node] == _NO_FEATURE:
+            raise ValueError(f"Node {node} of the tree is a leaf, which has no split.")
+        side = int(self.missing_left[node])
+        first, end = self.category_first[node : node + 2].tolist()
+        return Split(
+            feature=int(self.feature[node]),
+            # The one NaN of the module math, so that equal splits compare equal.
+            threshold=math.nan if first < end else float(self.threshold[node]),
+            missing_left=None if side < 0 else bool(side),
+            categories=tuple(self.category_codes[first:end].tolist()),
+        )
 
     @property
     def surrogate_cost(self) -> float:
@@ -143,11 +203,15 @@ class ThresholdTree:
         return float(self.costs[leaves, self.label[leaves]].sum())
 
     def apply(self, X: Any, *, n_threads: int = 1) -> NDArray[np.int32]:
-        """Node number of the leaf each row of X falls into."""
+        """Node number of the leaf each row of X falls into.
+
+        Missing values are accepted where every node on a row's way that splits their column has a
+        side for them.
+        """
         return self._outcome(X, np.arange(self.n_nodes, dtype=np.int32), n_threads)
 
     def predict(self, X: Any, *, n_threads: int = 1) -> NDArray[np.int32]:
-        """Cluster of each row of X."""
+        """Cluster of each row of X; missing values are accepted as by ``apply``."""
         return self._outcome(X, self.label, n_threads)
 
     def _outcome(self, X: Any, of_node: NDArray[np.int32], n_threads: int) -> NDArray[np.int32]:
@@ -156,17 +220,32 @@ class ThresholdTree:
             raise ValueError(
                 f"The tree was made for {self.n_features} columns, but X has shape {X.shape}."
             )
-        found = self.outcome(as_points(X), of_node, n_threads)
+        found = self.outcome(X, of_node, n_threads)
         if found is None:
             raise ValueError("X contains NaN or infinity.")
         return found
 
     def outcome(
-        self, points: _core.Points, of_node: NDArray[np.int32], n_threads: int
+        self, X: Any, of_node: NDArray[np.int32], n_threads: int
     ) -> NDArray[np.int32] | None:
-        """``of_node`` at the leaf of each point; None if a point is not finite."""
+        """``of_node`` at the leaf of each row; None if a value of X is not accepted.
+
+        X is an array, a sparse matrix, or the kernel's points.
+        """
+        points = X if isinstance(X, _core.Points) else as_points(X)
+        has_categories = len(self.category_codes) > 0
         return _core.apply(
-            points, self.feature, self.threshold, self.left, self.right, of_node, n_threads
+            points,
+            self.feature,
+            self.threshold,
+            self.left,
+            self.right,
+            of_node,
+            n_threads,
+            # Without these the kernel takes a faster way, and refuses NaN in every column.
+            missing_left=self.missing_left if self.accepts_missing else None,
+            category_first=self.category_first if has_categories else None,
+            category_codes=self.category_codes if has_categories else None,
         )
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
@@ -193,11 +272,11 @@ class ThresholdTree:
         return paths
 
     def cut_by(self, n_leaves: int) -> NDArray[np.bool_]:
-        """For each node, whether it was cut when the tree had ``n_leaves`` leaves."""
+        """For each node, whether it was split when the tree had ``n_leaves`` leaves."""
         return np.asarray((self.growth > 0) & (self.growth <= n_leaves))
 
     def ancestor_in(self, inner: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """For each node, the one its rows are in if only the nodes ``inner`` are cut."""
+        """For each node, the one its rows are in if only the nodes ``inner`` are split."""
         ancestor = list(range(self.n_nodes))
         left, right, cut = self.left.tolist(), self.right.tolist(), inner.tolist()
         for node in parents_first(self.left, self.right):
@@ -215,7 +294,7 @@ class ThresholdTree:
         return self if n_leaves == self.n_leaves else self.pruned(self.cut_by(n_leaves))
 
     def pruned(self, inner: NDArray[np.bool_]) -> ThresholdTree:
-        """The tree in which only the nodes ``inner`` are cut, which are so in this one too."""
+        """The tree in which only the nodes ``inner`` are split, which are so in this one too."""
         kept = np.flatnonzero(self.ancestor_in(inner) == np.arange(self.n_nodes))
         number = np.full(self.n_nodes + 1, _NO_CHILD, dtype=np.int32)  # the last stands for -1
         number[kept] = np.arange(len(kept))
@@ -223,6 +302,10 @@ class ThresholdTree:
         order = np.argsort(np.where(cut, self.growth[kept], self.n_nodes), kind="stable")
         growth = np.zeros(len(kept), dtype=np.int32)
         growth[order[: np.count_nonzero(cut)]] = np.arange(2, np.count_nonzero(cut) + 2)
+        n_codes = np.where(cut, np.diff(self.category_first)[kept], 0)
+        kept_codes = np.repeat(
+            np.isin(np.arange(self.n_nodes), kept[cut]), np.diff(self.category_first)
+        )
         return replace(
             self,
             feature=np.where(cut, self.feature[kept], _NO_FEATURE),
@@ -234,10 +317,13 @@ class ThresholdTree:
             costs=self.costs[kept],
             growth=growth,
             gap=np.where(cut[:, None], self.gap[kept], np.nan),
+            missing_left=np.where(cut, self.missing_left[kept], -1),
+            category_first=np.append(0, np.cumsum(n_codes)),
+            category_codes=self.category_codes[kept_codes],
         )
 
     def cost_saved(self) -> NDArray[np.float64]:
-        """Surrogate cost saved by each feature: the sum over its cuts, best labels throughout."""
+        """Surrogate cost saved by each feature: the sum over its splits, best labels throughout."""
         inner = np.flatnonzero(~self.is_leaf)
         best = self.costs.min(axis=1)
         saved = best[inner] - best[self.left[inner]] - best[self.right[inner]]
@@ -321,7 +407,7 @@ def _check_links(tree: ThresholdTree) -> None:
         raise ValueError("The tree has a cycle, or nodes that its root does not reach.")
 
 
-def _check_cuts(tree: ThresholdTree) -> None:
+def _check_splits(tree: ThresholdTree) -> None:
     inner = tree.feature != _NO_FEATURE
     bad = np.flatnonzero(inner & ((tree.feature < 0) | (tree.feature >= tree.n_features)))
     if len(bad):
@@ -330,12 +416,63 @@ def _check_cuts(tree: ThresholdTree) -> None:
             f"Node {node} of the tree cuts feature {int(tree.feature[node])}, "
             f"but there are {tree.n_features} features."
         )
-    bad = np.flatnonzero(inner & ~np.isfinite(tree.threshold))
-    if len(bad):
-        raise ValueError(f"Node {int(bad[0])} of the tree has a threshold that is not finite.")
+    _check_categories(tree, inner)
+    _check_thresholds(tree, inner)
     if np.any(tree.label < 0):
         raise ValueError("A label of the tree is negative.")
     tree.threshold[~inner] = np.nan
+    tree.missing_left[~inner] = -1
+
+
+def _check_categories(tree: ThresholdTree, inner: NDArray[np.bool_]) -> None:
+    n, first, codes = tree.feature.size, tree.category_first, tree.category_codes
+    ends = first[[0, -1]].tolist() if first.shape == (n + 1,) else []
+    if ends != [0, len(codes)] or (np.diff(first) < 0).any():
+        raise ValueError(
+            f"category_first of a tree of {n} nodes needs {n + 1} entries that rise from 0 to the "
+            f"{len(codes)} entries of category_codes."
+        )
+    if not len(codes):
+        return
+    n_codes = np.diff(first)
+    node_of_code = np.repeat(np.arange(n), n_codes)
+    out_of_range = (codes < 0) | (codes >= _MOST_CODES)
+    if out_of_range.any():
+        node, code = (int(of[np.argmax(out_of_range)]) for of in (node_of_code, codes))
+        raise ValueError(
+            f"Node {node} of the tree has the category code {code}; codes are from 0 to "
+            f"{_MOST_CODES - 1}."
+        )
+    falls = (np.diff(codes) <= 0) & (np.diff(node_of_code) == 0)
+    if falls.any():
+        node = int(node_of_code[int(np.argmax(falls))])
+        raise ValueError(f"The category codes of node {node} of the tree must ascend.")
+    if (n_codes[~inner] > 0).any():
+        node = int(np.flatnonzero(~inner & (n_codes > 0))[0])
+        raise ValueError(f"Node {node} of the tree is a leaf (feature -1) but has categories.")
+
+
+def _check_thresholds(tree: ThresholdTree, inner: NDArray[np.bool_]) -> None:
+    categorical = tree.is_categorical
+    both = np.flatnonzero(categorical & ~np.isnan(tree.threshold))
+    if len(both):
+        raise ValueError(f"Node {int(both[0])} of the tree has a threshold and categories.")
+    # Beyond an infinite threshold there is nothing, unless missing values go there.
+    sides = tree.missing_left
+    parts = np.isfinite(tree.threshold)
+    parts |= (tree.threshold == np.inf) & (sides == 0)
+    parts |= (tree.threshold == -np.inf) & (sides == 1)
+    bad = np.flatnonzero(inner & ~categorical & ~parts)
+    if len(bad):
+        raise ValueError(f"Node {int(bad[0])} of the tree has a threshold that is not finite.")
+    if not categorical.any():
+        return
+    numbers, codes = tree.feature[np.isfinite(tree.threshold) & inner], tree.feature[categorical]
+    for feature in np.intersect1d(numbers, codes).tolist():
+        raise ValueError(
+            f"The tree splits feature {feature} by thresholds and by categories; a column has "
+            "numbers or category codes, not both."
+        )
 
 
 def _level_order(tree: ThresholdTree) -> NDArray[np.int32]:
@@ -346,7 +483,7 @@ def _level_order(tree: ThresholdTree) -> NDArray[np.int32]:
 
 
 def _check_growth(tree: ThresholdTree) -> None:
-    """Cuts are numbered 2, 3, ... leaves, a parent's before its children's."""
+    """Splits are numbered 2, 3, ... leaves, a parent's before its children's."""
     inner = np.flatnonzero(~tree.is_leaf)
     if tree.growth.shape != (tree.n_nodes,) or np.any(tree.growth[tree.is_leaf] != 0):
         raise ValueError("growth of a tree needs an entry for each node, 0 at the leaves.")
@@ -361,8 +498,8 @@ def _check_growth(tree: ThresholdTree) -> None:
 def _check_gap(tree: ThresholdTree) -> None:
     if tree.gap.shape != (tree.n_nodes, 2):
         raise ValueError("gap of a tree needs two entries for each node.")
-    inner = ~tree.is_leaf
-    below, above = tree.gap[inner].T
-    if not np.all((below <= tree.threshold[inner]) & (tree.threshold[inner] <= above)):
+    has_threshold = np.isfinite(tree.threshold)
+    threshold, (below, above) = tree.threshold[has_threshold], tree.gap[has_threshold].T
+    if not np.all((below <= threshold) & (threshold <= above)):
         raise ValueError("gap of a tree must have the threshold of each node between its ends.")
-    tree.gap[~inner] = np.nan
+    tree.gap[~has_threshold] = np.nan

@@ -4,17 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from treemeans.baselines.base import Baseline, plant, rows_and_weights
-from treemeans.baselines.lookahead import CRITERIA
-from treemeans.baselines.parameters import (
+from treemeans.baselines.baseline import Baseline, follow_tree, rows_and_weights
+from treemeans.baselines.baseline_parameters import (
     check_choice,
     check_flag,
     check_integer,
     check_number,
 )
-from treemeans.baselines.virtual import Pruned, overgrow, touching
-from treemeans.grow.base import Task
-from treemeans.grow.sapling import Sapling
+from treemeans.baselines.cltree_growth import PrunedCLTree, overgrow, touching
+from treemeans.baselines.cltree_split import CRITERIA
+from treemeans.growth.base_tree import Task
+from treemeans.growth.in_memory_tree import InMemoryTree
 
 
 class CLTree(Baseline):
@@ -59,7 +59,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
     Notes
     -----
     To try many values of ``min_y`` and ``min_rd``, grow once with
-    `treemeans.baselines.virtual.overgrow` and prune what it returns again and again.
+    `treemeans.baselines.cltree_growth.overgrow` and prune what it returns again and again.
 
     Examples
     --------
@@ -104,24 +104,26 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         check_choice(self, "criterion", tuple(CRITERIA))
         check_flag(self, "merge_touching")
 
-    def _sapling(self, task: Task) -> Sapling:
+    def _grow_tree(self, task: Task) -> InMemoryTree:
         X, weights = rows_and_weights(task)
         grown = overgrow(
             X, weights, min_split=self.min_split, min_y=self.min_y, criterion=self.criterion
         )
         pruned = grown.prune(self.min_y, self.min_rd)
-        sapling, place = plant(task, pruned.tree)
+        growing, place = follow_tree(task, pruned.tree)
         if self.merge_touching:
-            _label_together(sapling, place, pruned, self.min_rd)
-        return sapling
+            _label_together(growing, place, pruned, self.min_rd)
+        return growing
 
 
-def _label_together(sapling: Sapling, place: dict[int, int], pruned: Pruned, min_rd: float) -> None:
+def _label_together(
+    growing: InMemoryTree, place: dict[int, int], pruned: PrunedCLTree, min_rd: float
+) -> None:
     """Label leaves that touch with the center that is cheapest for all of them."""
     leaves = pruned.tree.leaves.tolist()
     groups = touching([pruned.nodes[leaf] for leaf in leaves], min_rd)
     for group in range(int(groups.max()) + 1):
         members = [place[leaf] for leaf, of in zip(leaves, groups, strict=True) if of == group]
-        cheapest = int(np.sum([sapling.totals[leaf] for leaf in members], axis=0).argmin())
+        cheapest = int(np.sum([growing.totals[leaf] for leaf in members], axis=0).argmin())
         for leaf in members:
-            sapling.label[leaf] = cheapest
+            growing.label[leaf] = cheapest

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from treemeans.baselines.base import Baseline, plant, rows_and_weights
-from treemeans.baselines.deviance import MINDEV_RULES, overgrow
-from treemeans.baselines.parameters import check_choice, check_integer, check_number
-from treemeans.baselines.siblings import JOINS, Pruner, join
-from treemeans.checks import check_max_leaves
-from treemeans.grow.base import Task
-from treemeans.grow.sapling import Sapling
+from treemeans.baselines.baseline import Baseline, follow_tree, rows_and_weights
+from treemeans.baselines.baseline_parameters import check_choice, check_integer, check_number
+from treemeans.baselines.cubt_growth import MINDEV_RULES, overgrow
+from treemeans.baselines.cubt_pruning import JOINS, Pruner, join
+from treemeans.growth.base_tree import Task
+from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.validation import check_max_leaves
 
 
 class CUBT(Baseline):
@@ -65,8 +65,8 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
 
     Notes
     -----
-    To try many parameters, grow once with `treemeans.baselines.deviance.overgrow`, and prune what
-    it returns again and again with a `treemeans.baselines.siblings.Pruner`. The time grows with the
+    To try many parameters, grow once with `treemeans.baselines.cubt_growth.overgrow`, and prune
+    the result repeatedly with a `treemeans.baselines.cubt_pruning.Pruner`. The time grows with the
     number of rows times the square of the number of features.
 
     Examples
@@ -124,7 +124,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         check_choice(self, "mindev_rule", MINDEV_RULES)
         check_choice(self, "join", tuple(JOINS))
 
-    def _sapling(self, task: Task) -> Sapling:
+    def _grow_tree(self, task: Task) -> InMemoryTree:
         X, weights = rows_and_weights(task)
         k = len(task.centers)
         if self.max_leaf_nodes is not None:
@@ -140,15 +140,15 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         )
         pruned = Pruner(growth).prune(self.mindist, self.alpha, self.max_leaf_nodes)
         groups = join(growth, pruned.leaves, k, self.join, self.alpha)
-        sapling, place = plant(task, pruned.tree)
-        _label_by_group(sapling, [place[leaf] for leaf in pruned.tree.leaves.tolist()], groups)
-        return sapling
+        growing, place = follow_tree(task, pruned.tree)
+        _label_by_group(growing, [place[leaf] for leaf in pruned.tree.leaves.tolist()], groups)
+        return growing
 
 
-def _label_by_group(sapling: Sapling, leaves: list[int], groups: list[int]) -> None:
+def _label_by_group(growing: InMemoryTree, leaves: list[int], groups: list[int]) -> None:
     """Give each group of leaves a center of its own, so that all together cost least."""
-    totals = np.zeros((max(groups) + 1, sapling.costs.n_clusters))
-    np.add.at(totals, groups, [sapling.totals[leaf] for leaf in leaves])
+    totals = np.zeros((max(groups) + 1, growing.costs.n_clusters))
+    np.add.at(totals, groups, [growing.totals[leaf] for leaf in leaves])
     _, center = linear_sum_assignment(totals)
     for leaf, group in zip(leaves, groups, strict=True):
-        sapling.label[leaf] = int(center[group])
+        growing.label[leaf] = int(center[group])

@@ -1,4 +1,4 @@
-"""The command line: what can be said, and which function does it.
+"""The commands, their options, and the functions that run them.
 
 Heavy imports happen inside the commands, so that ``treemeans --help`` answers at once.
 """
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from treemeans.cli.console import Say, guarded
+from treemeans.cli.console import Console, one_sentence_errors
 
 app = typer.Typer(
     name="treemeans",
@@ -22,7 +22,7 @@ app = typer.Typer(
 
 
 class Scale(StrEnum):
-    """What is done to the columns before they are clustered."""
+    """How columns are scaled before they are clustered."""
 
     standard = "standard"
     none = "none"
@@ -45,7 +45,7 @@ class Missing(StrEnum):
 
 
 class Engine(StrEnum):
-    """Where the rows are while a tree is grown."""
+    """How rows are held while a tree is grown."""
 
     auto = "auto"
     memory = "memory"
@@ -66,7 +66,7 @@ Columns = Annotated[
     str | None, typer.Option(help="Columns to cluster by, separated by commas; all by default.")
 ]
 Id = Annotated[
-    str | None, typer.Option("--id", help="Column that names the rows; not clustered by.")
+    str | None, typer.Option("--id", help="Column that identifies rows; not clustered by.")
 ]
 Leaves = Annotated[int | None, typer.Option(help="Leaves of the tree; twice -k by default.")]
 ScaleBy = Annotated[
@@ -76,19 +76,22 @@ RefineBy = Annotated[Refine, typer.Option(help="Look for a better tree of the sa
 WithMissing = Annotated[Missing, typer.Option(help="What to do with rows that lack a value.")]
 Seed = Annotated[int, typer.Option(help="Seed of k-means.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Out = Annotated[str, typer.Option("--out", "-o", help="File to write.")]
 MaybeOut = Annotated[
-    str | None, typer.Option("--out", "-o", help="File to write; otherwise it is printed.")
+    str | None, typer.Option("--out", "-o", help="File to write; by default it is printed.")
 ]
 
 
+Rows = Annotated[
+    int, typer.Option(min=0, help="Rows of the table to put into the report, as examples.")
+]
 Size = Annotated[int | None, typer.Option("--leaves", help="A smaller tree of the same fit.")]
 
 
 @app.command()
-@guarded
+@one_sentence_errors
 def fit(
     data: Annotated[
         str | None,
@@ -104,31 +107,33 @@ def fit(
     refine: RefineBy = Refine.none,
     missing: WithMissing = Missing.refuse,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Keep thresholds half way between values; no rounding.")
+        bool, typer.Option("--exact", help="Do not round thresholds to short numbers.")
     ] = False,
     engine: Annotated[
         Engine,
-        typer.Option(help="Rows in memory, or read anew for every pass: by us (stream), by Dask."),
+        typer.Option(help="memory, stream (re-reads the file) or dask; auto chooses by size."),
     ] = Engine.auto,
     seed: Seed = 0,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Write the model here.")] = None,
     report: Annotated[str | None, typer.Option(help="Write an HTML report here.")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Use wines that come with it.")] = False,
+    rows: Rows = 0,
+    demo: Annotated[bool, typer.Option("--demo", help="Use an included table.")] = False,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Cluster a table, and print the rules of its clusters."""
-    from treemeans.cli import fitting
+    from treemeans.cli import fit_command
 
-    source = fitting.source_of(data, clusters, columns, id_column, missing.value, demo)
-    k = fitting.DEMO_CLUSTERS if clusters is None else clusters
-    settings = fitting.Settings(k, leaves, scale.value, refine.value, not exact, seed)
-    fitting.run(source, settings, engine.value, out, report, force, Say(quiet, as_json))
+    source = fit_command.check_input(data, clusters, columns, id_column, missing.value, demo)
+    k = fit_command.DEMO_CLUSTERS if clusters is None else clusters
+    settings = fit_command.FitSettings(k, leaves, scale.value, refine.value, not exact, seed)
+    outputs = fit_command.Outputs(out, report, rows)
+    fit_command.run(source, settings, engine.value, outputs, force, Console(quiet, as_json))
 
 
 @app.command()
-@guarded
+@one_sentence_errors
 def choose(
     data: Data,
     least: Annotated[int, typer.Option("--from", help="Fewest clusters to try.")] = 2,
@@ -145,16 +150,16 @@ def choose(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Costs over a grid of clusters and leaves, with the knees marked: helps to choose both."""
-    from treemeans.cli import choosing, fitting
+    """Costs for numbers of clusters and leaves, with suggestions for both."""
+    from treemeans.cli import choose_command, fit_command
 
-    source = fitting.Source(data, columns, id_column, missing.value)
+    source = fit_command.TableInput(data, columns, id_column, missing.value)
     numbers = range(least, most + 1)
-    choosing.run(source, numbers, scale.value, seed, plot, force, Say(quiet, as_json))
+    choose_command.run(source, numbers, scale.value, seed, plot, force, Console(quiet, as_json))
 
 
 @app.command()
-@guarded
+@one_sentence_errors
 def compare(
     data: Data,
     clusters: Annotated[int, typer.Option("-k", "--clusters", help="Clusters.")],
@@ -167,15 +172,15 @@ def compare(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Our tree beside CART, a KD-tree and others, at the same number of leaves."""
-    from treemeans.cli import comparing, fitting
+    """Costs of ExKMC, CART, a KD-tree and others at the same number of leaves."""
+    from treemeans.cli import compare_command, fit_command
 
-    source = fitting.Source(data, columns, id_column, missing.value)
-    comparing.run(source, clusters, leaves, scale.value, seed, Say(quiet, as_json))
+    source = fit_command.TableInput(data, columns, id_column, missing.value)
+    compare_command.run(source, clusters, leaves, scale.value, seed, Console(quiet, as_json))
 
 
 @app.command()
-@guarded
+@one_sentence_errors
 def predict(
     model: Model,
     data: Data,
@@ -187,13 +192,15 @@ def predict(
     quiet: Quiet = False,
 ) -> None:
     """Label the rows of a file, of any size, with their clusters."""
-    from treemeans.cli import predicting
+    from treemeans.cli import predict_command
 
-    predicting.run(model, data, out, explain=explain, force=force, say=Say(quiet, as_json=False))
+    predict_command.run(
+        model, data, out, explain=explain, force=force, console=Console(quiet, as_json=False)
+    )
 
 
 @app.command()
-@guarded
+@one_sentence_errors
 def rules(
     model: Model,
     leaves: Size = None,
@@ -202,22 +209,22 @@ def rules(
     as_json: Json = False,
 ) -> None:
     """The rules of each cluster, in words."""
-    from treemeans.cli import showing
+    from treemeans.cli import show_command
 
-    showing.rules(model, leaves, out, force, Say(False, as_json))
+    show_command.rules(model, leaves, out, force, Console(False, as_json))
 
 
 @app.command()
-@guarded
+@one_sentence_errors
 def text(model: Model, leaves: Size = None, out: MaybeOut = None, force: Force = False) -> None:
     """The tree as text."""
-    from treemeans.cli import showing
+    from treemeans.cli import show_command
 
-    showing.text(model, leaves, out, force)
+    show_command.text(model, leaves, out, force)
 
 
 @app.command()
-@guarded
+@one_sentence_errors
 def sql(
     model: Model,
     dialect: Annotated[
@@ -235,45 +242,46 @@ def sql(
     out: MaybeOut = None,
     force: Force = False,
 ) -> None:
-    """The clusters as SQL, for the warehouse to compute."""
-    from treemeans.cli import showing
+    """The clusters as SQL, to compute them in a database."""
+    from treemeans.cli import show_command
 
-    showing.sql(model, dialect, table, form.value, one_hot, leaves, out, force)
+    show_command.sql(model, dialect, table, form.value, one_hot, leaves, out, force)
 
 
 @app.command()
-@guarded
+@one_sentence_errors
 def plot(model: Model, out: Out, leaves: Size = None, force: Force = False) -> None:
     """The tree as a picture (.png, .svg or .pdf)."""
-    from treemeans.cli import showing
+    from treemeans.cli import show_command
 
-    showing.plot(model, leaves, out, force)
+    show_command.plot(model, leaves, out, force)
 
 
 @app.command()
-@guarded
+@one_sentence_errors
 def onnx(model: Model, out: Out, leaves: Size = None, force: Force = False) -> None:
     """The tree as an ONNX model."""
-    from treemeans.cli import showing
+    from treemeans.cli import show_command
 
-    showing.onnx(model, leaves, out, force)
+    show_command.onnx(model, leaves, out, force)
 
 
 @app.command()
-@guarded
+@one_sentence_errors
 def report(
     model: Model,
     data: Annotated[
-        str | None, typer.Argument(help="The table it was fitted to, for histograms and rows.")
+        str | None, typer.Argument(help="The table it was fitted to, for histograms.")
     ] = None,
     out: Out = "report.html",
+    rows: Rows = 0,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """A page about the model for a browser: tree, rules, what would move a row."""
-    from treemeans.cli import showing
+    from treemeans.cli import show_command
 
-    showing.report(model, data, out, force, Say(quiet, as_json=False))
+    show_command.report(model, data, out, rows, force, Console(quiet, as_json=False))
 
 
 @app.callback(invoke_without_command=True)

@@ -1,4 +1,4 @@
-"""What the command line says, and how it fails: one sentence, no traceback."""
+"""Output of the command line; errors that users can cause are one sentence without traceback."""
 
 from __future__ import annotations
 
@@ -13,58 +13,62 @@ from typing import Any
 
 import typer
 
-from treemeans.sheets.errors import InputError
+from treemeans.cli import interrupt
+from treemeans.files.file_errors import InputError
 
-# What a user can cause and read about in one sentence. Anything else is a fault of ours.
+# Errors that a user can cause. Any other is a bug, which keeps its traceback.
 _EXPECTED = (InputError, ValueError, ImportError, OSError, MemoryError)
 
 
 @dataclass(frozen=True)
-class Say:
-    """Where words go: to the terminal, as JSON, or nowhere."""
+class Console:
+    """Prints results and notes for people, or JSON for programs, or nothing."""
 
     quiet: bool
     as_json: bool
 
-    def words(self, text: str) -> None:
-        """For people."""
+    def print(self, text: str) -> None:
+        """Print a result, for people."""
         if not self.quiet and not self.as_json:
             typer.echo(text)
 
-    def aside(self, text: str) -> None:
-        """For people, beside the result: to standard error, so that a pipe stays clean."""
+    def note(self, text: str) -> None:
+        """Print a note, for people, to standard error, so that a pipe gets the result alone."""
         if not self.quiet and not self.as_json:
             typer.echo(text, err=True)
 
-    def document(self, content: Any) -> None:
-        """For machines."""
+    def print_json(self, content: Any) -> None:
+        """Print a result, for programs."""
         if self.as_json:
             typer.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
 
     @property
     def shows_progress(self) -> bool:
-        """Whether a bar may move on the terminal."""
+        """Whether a progress bar may be shown."""
         return not self.quiet and not self.as_json and sys.stderr.isatty()
 
 
-def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, whose expected failures are one sentence on standard error and exit code 1."""
+def one_sentence_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Wrap a command: an error that a user can cause is one sentence and exit code 1."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
+            import treemeans.estimator  # noqa: F401  # the slow imports, before anything is written
+
+            interrupt.raise_keyboard_interrupt()
             with warnings.catch_warnings():
                 warnings.showwarning = _one_line
                 command(*args, **kwargs)
-        except BrokenPipeError as error:  # whoever read has had enough
+        except BrokenPipeError as error:  # the reader of a pipe has closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from error
         except _EXPECTED as error:
             typer.echo(f"Error: {_sentence(error)}", err=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
-            typer.echo("Stopped: nothing was written.", err=True)
-            raise typer.Exit(1) from error
+            typer.echo(interrupt.MESSAGE, err=True)
+            raise typer.Exit(interrupt.STOPPED) from error
 
     return run
 
@@ -75,7 +79,7 @@ def _one_line(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def _sentence(error: Any) -> str:
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this."
+        return "There is not enough memory. `treemeans fit --engine stream` needs less."
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}."
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -1,7 +1,13 @@
-"""How a person reads the columns: names, units, categories, dates, whole numbers."""
+"""What the columns of X are, and how conditions on them are worded.
 
-from treemeans.columns.column import Column, Columns, described, plain_columns
-from treemeans.columns.reader import Reader
-from treemeans.columns.rounding import rounded
+``column``: the description of a column (number, whole number, flag, date, time, category, codes),
+with its unit. ``detect_columns``: descriptions found from the rows. ``dates``: dates as numbers.
+``condition_text``: conditions, values and means in words. ``threshold_rounding``: short thresholds.
+``number_text``: numbers as text.
+"""
 
-__all__ = ["Column", "Columns", "Reader", "described", "plain_columns", "rounded"]
+from treemeans.columns.column import Column, Columns, describe_columns, plain_columns
+from treemeans.columns.condition_text import Reader
+from treemeans.columns.threshold_rounding import round_thresholds
+
+__all__ = ["Column", "Columns", "Reader", "describe_columns", "plain_columns", "round_thresholds"]

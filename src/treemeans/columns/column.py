@@ -1,21 +1,22 @@
-"""What is known of a column of X beyond its numbers."""
+"""The description of a column of X: what its numbers stand for."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from treemeans.columns.dates import PER_DAY
 
-KINDS = ("number", "integer", "flag", "date", "time", "category")
+KINDS = ("number", "integer", "flag", "date", "time", "category", "codes")
 _SEPARATORS = ("=", "_")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of X, as a person reads it.
+    """A column of X: its name, and what its numbers stand for.
 
     Parameters
     ----------
@@ -23,17 +24,19 @@ class Column:
     kind : str
         ``"number"``; ``"integer"``; ``"flag"`` (0 or 1); ``"date"`` (whole days since 1970) and
         ``"time"`` (counted from 1970 in ``unit``); ``"category"`` (1 where ``source`` is
-        ``value``, else 0).
+        ``value``, else 0); ``"codes"`` (0, 1, 2, ... for the categories of the column itself).
     unit : str
-        Of a number, what to write after it; of a date, what is counted: D, h, m, s, ms, us or ns.
+        Text to write after a number; for dates, what is counted: D, h, m, s, ms, us or ns.
     source, value : str
-        Of a category.
+        For a category: the column of the user's table, and the value in it.
     complete : bool
-        Of a category: every row is in one of the categories of ``source`` that have a column.
+        For a category: every row has one of the categories of ``source`` that have a column.
     typed : bool
-        Of a date: X holds dates, not their numbers.
+        The user's table holds dates or booleans, of which X holds the numbers.
     missing : float, optional
-        The number that stands in where there is no value.
+        The number that replaces a missing value.
+    categories : tuple of str
+        For codes: the category that each stands for, code 0 first; empty if they have no names.
 
     Examples
     --------
@@ -49,13 +52,20 @@ class Column:
     complete: bool = False
     typed: bool = False
     missing: float | None = None
+    categories: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        texts = (self.name, self.kind, self.unit, self.source, self.value)
-        flags = (self.complete, self.typed)
-        if not all(isinstance(t, str) for t in texts) or not all(
-            isinstance(f, bool) for f in flags
+        # Spelled out, not looped over: a fit makes a Column for every column of X.
+        if not (
+            isinstance(self.name, str)
+            and isinstance(self.kind, str)
+            and isinstance(self.unit, str)
+            and isinstance(self.source, str)
+            and isinstance(self.value, str)
+            and isinstance(self.complete, bool)
+            and isinstance(self.typed, bool)
         ):
+            texts = (self.name, self.kind, self.unit, self.source, self.value)
             raise ValueError(f"A column is described by text; got {texts!r}.")
         if self.kind not in KINDS:
             raise ValueError(f"A column is of a kind in {', '.join(KINDS)}; got {self.kind!r}.")
@@ -63,9 +73,23 @@ class Column:
             raise ValueError(
                 f"Dates are counted in one of {', '.join(PER_DAY)}; {self.name!r} in {self.unit!r}."
             )
+        if not isinstance(self.categories, tuple) or not all(
+            isinstance(category, str) for category in self.categories
+        ):
+            raise ValueError(
+                f"The categories of a column must be a tuple of texts; {self.name!r} has "
+                f"{self.categories!r}."
+            )
+        if self.categories and self.kind != "codes":
+            raise ValueError(
+                f"Only a column of codes has a list of categories; {self.name!r} is of the kind "
+                f"{self.kind!r}."
+            )
+        if len(set(self.categories)) < len(self.categories):
+            raise ValueError(f"The categories of {self.name!r} must differ from each other.")
         if self.missing is not None and not _is_finite(self.missing):
             raise ValueError(
-                f"What stands in for a missing value of {self.name!r} must be a finite number, or "
+                f"The replacement of missing values of {self.name!r} must be a finite number, or "
                 f"None; got {self.missing!r}."
             )
 
@@ -75,8 +99,18 @@ class Column:
         return self.kind in ("date", "time")
 
     @property
+    def is_boolean(self) -> bool:
+        """Whether the user's table holds true and false, of which X holds 1 and 0."""
+        return self.typed and not self.is_date
+
+    def category(self, code: float) -> str:
+        """Name of the category that a code stands for; the code itself where it has none."""
+        known = float(code).is_integer() and 0 <= code < len(self.categories)
+        return self.categories[int(code)] if known else f"{code:g}"
+
+    @property
     def title(self) -> str:
-        """What to call it where there is no condition on it."""
+        """Its name where there is no condition on it."""
         return f"{self.source} = {self.value}" if self.kind == "category" else self.name
 
 
@@ -89,23 +123,28 @@ def _is_finite(number: Any) -> bool:
 
 
 def plain_columns(n_features: int, names: Iterable[Any] | None = None) -> Columns:
-    """Numbers, called by ``names`` or x0, x1, ..."""
+    """Columns of numbers, named ``names`` or x0, x1, ..."""
     if names is None:
-        return tuple(Column(f"x{i}") for i in range(n_features))
+        return _numbered_columns(n_features)
     columns = tuple(Column(str(name)) for name in names)
     if len(columns) != n_features:
         raise ValueError(f"The tree has {n_features} columns, but {len(columns)} names were given.")
     return columns
 
 
-def described(
+@lru_cache(maxsize=4)  # a fit asks twice, and so do the fits that follow it
+def _numbered_columns(n_features: int) -> Columns:
+    return tuple(Column(f"x{i}") for i in range(n_features))
+
+
+def describe_columns(
     columns: Columns,
     names: Sequence[str] | None = None,
     units: Mapping[Any, str] | None = None,
     dates: Mapping[Any, str] | None = None,
     categories: Iterable[str] | Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> Columns:
-    """The columns, with what the user says of some of them. ``ExKMC.with_columns`` explains."""
+    """The columns, changed as a user describes them with ``ExKMC.with_columns``."""
     if names is not None:
         renamed = plain_columns(len(columns), names)
         columns = tuple(
@@ -131,13 +170,14 @@ def described(
                 "category",
                 source=source,
                 value=value,
+                typed=columns[i].is_boolean,
                 missing=columns[i].missing,
             )
     return tuple(changed)
 
 
 def position(columns: Columns, key: Any) -> int:
-    """Where a column stands that is given by name or number."""
+    """Position of a column that is given by name or number."""
     found = [i for i, column in enumerate(columns) if column.name == key]
     if not found and isinstance(key, int) and 0 <= key < len(columns):
         found = [key]
@@ -156,12 +196,12 @@ def split_name(name: str, prefix: str) -> str | None:
 
 
 def prefixes(name: str) -> list[str]:
-    """What may stand before the separator in the name of a one-hot column."""
+    """Possible sources of a one-hot column: what comes before each separator in its name."""
     return [name[:i] for i, letter in enumerate(name) if i and letter in _SEPARATORS]
 
 
 def _members(columns: Columns, categories: Any) -> dict[str, dict[int, str]]:
-    """For each source, its columns and the category each stands for."""
+    """For each source, the positions of its columns and the category of each."""
     if categories is None:
         return {}
     if isinstance(categories, str):

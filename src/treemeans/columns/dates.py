@@ -22,15 +22,15 @@ _FIRST = (datetime.min - EPOCH) // _MICROSECOND
 _LAST = (datetime.max - EPOCH) // _MICROSECOND
 
 
-def moment(count: float, unit: str) -> datetime:
-    """The last microsecond that is not after ``count`` units since 1970.
+def from_count(count: float, unit: str) -> datetime:
+    """The date and time that is ``count`` units after 1970, to the microsecond before.
 
-    Dates become floats to be compared; two that are so near that they become the same float are
-    on the same side. Hence the search for the date, and no arithmetic with ``count``.
+    Dates are compared as floats, and two that become the same float are on the same side of a
+    threshold. The result is therefore found by a search over dates and not by arithmetic.
 
     Examples
     --------
-    >>> moment(19723.5, "D")
+    >>> from_count(19723.5, "D")
     datetime.datetime(2024, 1, 1, 12, 0)
     """
     position = bisect_right(
@@ -41,8 +41,8 @@ def moment(count: float, unit: str) -> datetime:
     return EPOCH + (_FIRST + position - 1) * _MICROSECOND
 
 
-def count_of(when: datetime, unit: str) -> float:
-    """How many units since 1970."""
+def to_count(when: datetime, unit: str) -> float:
+    """The number of units from 1970 to a date and time (UTC)."""
     return _count((when - EPOCH) // _MICROSECOND, unit)
 
 
@@ -52,7 +52,7 @@ def _count(microseconds: int, unit: str) -> float:
 
 def date_columns(X: Any) -> list[str]:
     """Names of the columns of a data frame (pandas or polars) that hold dates."""
-    kind = _frame_of(X)
+    kind = frame_package(X)
     if kind == "pandas":
         return [name for name, dtype in X.dtypes.items() if getattr(dtype, "kind", "") == "M"]
     if kind == "polars":
@@ -61,11 +61,11 @@ def date_columns(X: Any) -> list[str]:
 
 
 def dates_as_days(X: Any) -> Any:
-    """A data frame with days since 1970 (UTC) in place of dates; anything else as it is."""
+    """A data frame with days since 1970 (UTC) in place of dates; other objects unchanged."""
     names = date_columns(X)
     if not names:
         return X
-    if _frame_of(X) == "pandas":
+    if frame_package(X) == "pandas":
         return X.assign(**{name: _pandas_days(X[name]) for name in names})
     import polars as pl
 
@@ -80,8 +80,8 @@ def _pandas_days(dates: Any) -> Any:
     return microseconds.mask(dates.isna()) / _MICROSECONDS
 
 
-def _frame_of(X: Any) -> str:
-    """The package a data frame comes from."""
+def frame_package(X: Any) -> str:
+    """Name of the package a data frame comes from; empty for what is no data frame."""
     if not hasattr(X, "columns"):
         return ""
     return str(type(X).__module__).split(".")[0]

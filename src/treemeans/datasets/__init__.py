@@ -5,8 +5,8 @@ scikit-learn, two are generated, six are downloaded once and kept in a folder. N
 the paper names no scaling.
 """
 
+from treemeans.datasets.dataset_info import NAMES, TABLE, Dataset, Size
 from treemeans.datasets.loader import load
 from treemeans.datasets.synthetic import synthetic_1, synthetic_2
-from treemeans.datasets.table import NAMES, TABLE, Dataset, Size
 
 __all__ = ["NAMES", "TABLE", "Dataset", "Size", "load", "synthetic_1", "synthetic_2"]

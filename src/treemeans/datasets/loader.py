@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 from sklearn import datasets as bundled
 
+from treemeans.datasets.dataset_info import NAMES, TABLE, Dataset
+from treemeans.datasets.dataset_store import VARIABLE, data_folder, read, temporary_folder, write
 from treemeans.datasets.download import download as fetch_file
-from treemeans.datasets.prepared import Prepared, check_size, digest
+from treemeans.datasets.prepared_data import Prepared, check_size, digest
 from treemeans.datasets.sources import SOURCES
-from treemeans.datasets.sources.source import Source
-from treemeans.datasets.store import VARIABLE, data_folder, read, unfinished, write
+from treemeans.datasets.sources.download_source import Source
 from treemeans.datasets.synthetic import synthetic_1, synthetic_2
-from treemeans.datasets.table import NAMES, TABLE, Dataset
 
 _BUNDLED = {
     "iris": bundled.load_iris,
@@ -83,6 +83,8 @@ def load(
         If the folder does not exist, or lacks the set and ``download`` is False.
     ConnectionError
         If the set cannot be downloaded.
+    ImportError
+        If a set is to be downloaded and pooch is missing (``pip install "treemeans[datasets]"``).
 
     Examples
     --------
@@ -145,22 +147,22 @@ def _kept(name: str, source: Source, folder: Path, download: bool, mirror: str |
         raise FileNotFoundError(
             f"{name} is not in {folder}: put {name}.npz there, or load it with download=True."
         )
-    with unfinished(folder, name) as file:
+    with temporary_folder(folder) as here:
         try:
-            fetch_file(source.raw, file, mirror)
+            path = fetch_file(source.raw, here, mirror)
         except ConnectionError as error:
             raise ConnectionError(
                 f"{name} could not be downloaded: check the network, or set folder= or {VARIABLE} "
                 f"to a folder that has {name}.npz ({error})."
             ) from error
-        data = _parsed(name, source, file)
+        with path.open("rb") as file:
+            data = _parsed(name, source, file)
     write(folder, name, data)
     return data
 
 
 def _parsed(name: str, source: Source, file: BinaryIO) -> Prepared:
     """Prepare the raw file, and make sure that the table is the one it should be."""
-    file.seek(0)
     try:
         data = source.parse(file)
     except _UNREADABLE as error:

@@ -1,1 +1,1 @@
-"""Trees in words: rules, reasons, and what would have to change."""
+"""Explanations of trees: rules of clusters, explanations of rows, counterfactuals."""

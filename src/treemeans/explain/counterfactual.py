@@ -1,4 +1,4 @@
-"""What would have to change for a row to be in another cluster: the smallest change, exactly."""
+"""The smallest change of a row that moves it to another cluster."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans.columns import Reader
-from treemeans.explain.changes import Change, change_of
-from treemeans.explain.facts import Facts
-from treemeans.explain.frames import data_frame
-from treemeans.explain.freedom import Freedom
-from treemeans.explain.reach import NOWHERE, Reach
-from treemeans.explain.words import Plain, first_few, listed
+from treemeans.explain.allowed_changes import AllowedChanges
+from treemeans.explain.feature_change import Change, change_of
+from treemeans.explain.leaf_distances import NONE_REACHED, LeafDistances, differ
+from treemeans.explain.model_facts import Facts
+from treemeans.explain.phrases import Plain, first_few, listed
+from treemeans.explain.to_frame import data_frame
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Counterfactual:
 
     @property
     def n_changed(self) -> int:
-        """How many features change."""
+        """Number of features that change."""
         return len(self.features)
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Counterfactuals(Sequence[Counterfactual]):
     facts : Facts
     X : array or sparse matrix of finite numbers
     to : the cluster to come to; None for the one at the least distance, for each row
-    freedom : what may change
+    allowed_changes : what may change
 
     Attributes
     ----------
@@ -99,46 +99,46 @@ class Counterfactuals(Sequence[Counterfactual]):
     X : array or sparse matrix, the rows as they would be; unchanged where that is not possible
     """
 
-    def __init__(self, facts: Facts, X: Any, to: int | None, freedom: Freedom) -> None:
+    def __init__(
+        self, facts: Facts, X: Any, to: int | None, allowed_changes: AllowedChanges
+    ) -> None:
         tree = facts.tree
         leaves = tree.leaves if to is None else tree.leaves[tree.label[tree.leaves] == to]
-        reach = Reach(facts, freedom, leaves)
-        self._facts, self._given, self._asked, self._freedom = facts, X, to, freedom
-        self._moves, self._used = reach.moves, reach.used
-        self._old = reach.values(X)
+        leaf_distances = LeafDistances(facts, allowed_changes, leaves)
+        self._facts, self._given, self._asked, self._allowed_changes = facts, X, to, allowed_changes
+        self._moves, self._used = leaf_distances.moves, leaf_distances.used
+        self._old = leaf_distances.values(X)
         self._new = self._old.copy()
         self.cluster = tree.predict(X)
         n = len(self.cluster)
-        self.leaf = np.full(n, NOWHERE, dtype=np.intp)
+        self.leaf = np.full(n, NONE_REACHED, dtype=np.intp)
         self.n_changed = np.zeros(n, dtype=np.int32)
         self.distance = np.full(n, np.inf)
-        for block in reach.blocks(n):
-            self._solve(reach, block)
-        self.possible = self.leaf != NOWHERE
+        for block in leaf_distances.blocks(n):
+            self._solve(leaf_distances, block)
+        self.possible = self.leaf != NONE_REACHED
         self.to = np.full(n, to, dtype=np.int32) if to is not None else self._reached
 
     @property
     def _reached(self) -> NDArray[np.int32]:
-        return np.append(self._facts.tree.label, np.int32(NOWHERE))[self.leaf]
+        return np.append(self._facts.tree.label, np.int32(NONE_REACHED))[self.leaf]
 
-    def _solve(self, reach: Reach, block: slice) -> None:
-        """Which leaf each row of a block goes to, and how it gets there."""
+    def _solve(self, leaf_distances: LeafDistances, block: slice) -> None:
+        """Choose a leaf for each row of a block, and find its new values."""
         old = self._old[:, block]
-        distances = reach.distances(old)
+        distances = leaf_distances.distances(old)
         among = np.ones(distances.squares.shape, dtype=bool)
         if self._asked is None:
-            label = self._facts.tree.label[reach.leaves]
+            label = self._facts.tree.label[leaf_distances.leaves]
             nearest = distances.nearest(label[:, None] != self.cluster[block])
-            among = label[:, None] == np.append(label, NOWHERE)[nearest]
+            among = label[:, None] == np.append(label, NONE_REACHED)[nearest]
         chosen = distances.easiest(among)
-        new = reach.land(old, chosen)
-        able = np.flatnonzero(chosen != NOWHERE)
+        new = leaf_distances.moved(old, chosen)
+        able = np.flatnonzero(chosen != NONE_REACHED)
         self._new[:, block] = new
-        self.leaf[block] = np.append(reach.leaves, NOWHERE)[chosen]
+        self.leaf[block] = np.append(leaf_distances.leaves, NONE_REACHED)[chosen]
         self.n_changed[block][able] = distances.changes[chosen[able], able]
-        with np.errstate(over="ignore"):
-            moved = (new - old)[:, able] / reach.scale[:, None]
-            self.distance[block][able] = np.sqrt((moved * moved).sum(axis=0))
+        self.distance[block][able] = leaf_distances.length(old[:, able], new[:, able])
 
     @cached_property
     def X(self) -> Any:  # noqa: N802
@@ -150,7 +150,7 @@ class Counterfactuals(Sequence[Counterfactual]):
         return X
 
     def _sparse_rows(self) -> Any:
-        places, rows = np.nonzero(self._new != self._old)
+        places, rows = np.nonzero(differ(self._old, self._new))
         at, shape = (rows, self._used[places]), self._given.shape
         changed = sparse.csr_array((np.ones(len(rows)), at), shape=shape)
         values = sparse.csr_array((self._new[places, rows], at), shape=shape)
@@ -177,17 +177,17 @@ class Counterfactuals(Sequence[Counterfactual]):
         for move in self._moves:
             places = np.searchsorted(self._used, move.features)
             old, new = self._old[places, rows], self._new[places, rows]
-            for i in np.flatnonzero((old != new).any(axis=0)).tolist():
+            for i in np.flatnonzero(differ(old, new).any(axis=0)).tolist():
                 changes[i].append(change_of(self._reader, move, old[:, i], new[:, i]))
         return changes
 
     @property
     def _why_not(self) -> str:
         if self._asked is None:
-            return f"No other cluster can be reached{self._freedom.said}."
+            return f"No other cluster can be reached{self._allowed_changes.words}."
         if self._asked not in self._facts.tree.label[self._facts.tree.leaves]:
             return f"No leaf of the tree is in cluster {self._asked}."
-        return f"No leaf of cluster {self._asked} can be reached{self._freedom.said}."
+        return f"No leaf of cluster {self._asked} can be reached{self._allowed_changes.words}."
 
     @overload
     def __getitem__(self, i: int) -> Counterfactual: ...
@@ -202,7 +202,7 @@ class Counterfactuals(Sequence[Counterfactual]):
             possible=possible,
             why="" if possible else self._why_not,
             cluster=int(self.cluster[i]),
-            to=None if to == NOWHERE else to,
+            to=None if to == NONE_REACHED else to,
             features=tuple(self._changes(slice(i, i + 1))[0]),
             distance=float(self.distance[i]),
             leaf=int(self.leaf[i]) if possible else None,
@@ -236,7 +236,7 @@ class Counterfactuals(Sequence[Counterfactual]):
 
 
 def check_cluster(to: Any, n_clusters: int) -> int | None:
-    """A cluster that the tree could have, or None."""
+    """Return a cluster number that the tree can have, or None; refuse anything else."""
     if to is None:
         return None
     is_number = isinstance(to, numbers.Integral) and not isinstance(to, bool)

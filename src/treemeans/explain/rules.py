@@ -10,21 +10,23 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from treemeans.columns import Columns
-from treemeans.columns.decimals import percent, rows
-from treemeans.explain.boxes import Box
-from treemeans.explain.frames import data_frame
-from treemeans.explain.profile import Difference
+from treemeans.columns.number_text import format_rows, percent
+from treemeans.explain.cluster_profile import Difference
+from treemeans.explain.leaf_boxes import Box
+from treemeans.explain.phrases import all_of
+from treemeans.explain.to_frame import data_frame
+from treemeans.value_set import ValueSet
 
 _WIDTH = 100  # of a line of text
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Conditions that a row of a cluster meets, all of them.
+    """A conjunction of conditions: rows that meet all of them are in the cluster.
 
     Attributes
     ----------
-    box : dict of column number to Interval, the exact conditions
+    box : dict of column number to ValueSet, the exact conditions
     conditions : tuple of str, the same in words
     size : weight of the rows counted here: of those in several rules of a cluster, at the first
     coverage : their share of all rows
@@ -38,7 +40,7 @@ class Rule:
     purity: float
 
     def __str__(self) -> str:
-        return " and ".join(self.conditions) or "any row"
+        return all_of(self.conditions) or "any row"
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class ClusterRules:
 
     @property
     def summary(self) -> str:
-        """What sets it apart, in a line."""
+        """The columns in which the cluster differs from the other rows, in one line."""
         if not self.size:
             return "no rows"
         return ", ".join(each.text for each in self.apart)
@@ -82,17 +84,17 @@ class ClusterRules:
     def __str__(self) -> str:
         lines = [f"cluster {self.cluster}: {_figures(self)}"]
         if self.apart:
-            lines += _folded("  apart: ", [each.text for each in self.apart], end=",")
+            lines += _folded("  differs by: ", [each.text for each in self.apart], end=",")
         for i, rule in enumerate(self.rules):
             conditions = list(rule.conditions or [str(rule)])
             if len(self.rules) > 1:
-                conditions[-1] += f"  ({rows(rule.size)})"
+                conditions[-1] += f"  ({format_rows(rule.size)})"
             lines += _folded("  or if " if i else "  if ", conditions, begin="and ")
         return "\n".join(lines)
 
 
 class Rules(Sequence[ClusterRules]):
-    """What each cluster is; ``model.rules()`` makes it.
+    """The rules of all clusters, as ``model.rules()`` returns them.
 
     A sequence of ``ClusterRules``, in the order of the clusters. ``print`` shows it as text, a
     notebook as a table.
@@ -145,7 +147,7 @@ class Rules(Sequence[ClusterRules]):
         return "\n".join([_overall(self), *("\n" + str(each) for each in self.clusters)])
 
     def _repr_html_(self) -> str:
-        head = ("cluster", "rows", "as in the reference", "of the cost", "apart", "rules")
+        head = ("cluster", "rows", "agree with k-means", "of the cost", "differs by", "rules")
         cells = "".join(f"<th>{title}</th>" for title in head)
         body = "".join(_html_row(each) for each in self.clusters)
         return (
@@ -157,7 +159,9 @@ class Rules(Sequence[ClusterRules]):
         """Everything as plain lists, numbers and text, ready for JSON.
 
         Bounds are the exact thresholds, ``above < value <= upto``; None where there is none, and
-        where a share is of no rows.
+        where a share is of no rows. Where a split asks for categories, ``codes`` has those that
+        are in the rule, or ``not_codes`` those that are not; ``missing`` is true where missing
+        values are in it, and ``only_missing`` where nothing else is.
 
         Examples
         --------
@@ -272,15 +276,24 @@ def _rule_dict(rule: Rule, columns: Columns) -> dict[str, Any]:
         "purity": _known(rule.purity),
         "conditions": list(rule.conditions),
         "bounds": [
-            {
-                "feature": feature,
-                "column": columns[feature].name,
-                "above": _known(interval.above),
-                "upto": _known(interval.upto),
-            }
-            for feature, interval in rule.box.items()
+            {"feature": feature, "column": columns[feature].name} | _bounds(values)
+            for feature, values in rule.box.items()
         ],
     }
+
+
+def _bounds(values: ValueSet) -> dict[str, Any]:
+    """A set of values as plain numbers; codes and missing values only where they matter."""
+    found: dict[str, Any] = {"above": _known(values.above), "upto": _known(values.upto)}
+    if values.codes is not None:
+        found["codes"] = sorted(values.codes)
+    if values.but:
+        found["not_codes"] = sorted(values.but)
+    if values.missing or values.has_every_value:
+        found["missing"] = values.missing
+    if values.has_no_value and values.missing:
+        found["only_missing"] = True
+    return found
 
 
 def _known(number: float) -> float | None:
@@ -296,11 +309,11 @@ def _number_of_rules(rules: Rules) -> str:
 
 
 def _overall(rules: Rules) -> str:
-    """What all rules come to."""
+    """The figures of all rules together, in one line."""
     clusters = f"{len(rules)} cluster{'' if len(rules) == 1 else 's'}"
-    words = f"{clusters}, {rows(rules.size)}, {_number_of_rules(rules)}"
+    words = f"{clusters}, {format_rows(rules.size)}, {_number_of_rules(rules)}"
     if rules.size:
-        words += f": {percent(rules.purity)} as in the reference"
+        words += f": {percent(rules.purity)} agree with k-means"
     if rules.size and rules.reference_cost > 0:
         words += f", {rules.cost / rules.reference_cost:.3f} times its cost"
     return words
@@ -310,13 +323,13 @@ def _figures(each: ClusterRules) -> str:
     if not each.size:
         return "no rows" if each.rules else "no rows, and no rule leads to it"
     return (
-        f"{rows(each.size)} ({percent(each.coverage)}), {percent(each.purity)} as in the "
-        f"reference, {percent(each.cost_share)} of the cost"
+        f"{format_rows(each.size)} ({percent(each.coverage)}), {percent(each.purity)} agree with "
+        f"k-means, {percent(each.cost_share)} of the cost"
     )
 
 
 def _folded(start: str, phrases: Sequence[str], end: str = "", begin: str = "") -> list[str]:
-    """Phrases in a line, or in several that are not too long, broken between two phrases."""
+    """Phrases in one line, or in several of about ``_WIDTH`` letters, broken between phrases."""
     lines = [start]
     for i, phrase in enumerate(map(_on_one_line, phrases)):
         more = f"{end} {begin}{phrase}" if i else phrase
@@ -340,13 +353,13 @@ def _html_row(each: ClusterRules) -> str:
     with_rows = each.size > 0
     cells = [
         str(each.cluster),
-        f"{rows(each.size)} ({percent(each.coverage)})" if with_rows else "no rows",
+        f"{format_rows(each.size)} ({percent(each.coverage)})" if with_rows else "no rows",
         percent(each.purity) if with_rows else "",
         percent(each.cost_share) if with_rows else "",
     ]
     parts = [html.escape(text) for text in cells]
     parts.append("<br>".join(html.escape(one.text) for one in each.apart))
     several = len(each.rules) > 1
-    said = [f"{rule} ({rows(rule.size)})" if several else str(rule) for rule in each]
+    said = [f"{rule} ({format_rows(rule.size)})" if several else str(rule) for rule in each]
     parts.append("<br>or ".join(html.escape(text) for text in said))
     return "<tr>" + "".join(f"<td>{part}</td>" for part in parts) + "</tr>"

@@ -1,1 +1,1 @@
-"""Trees that leave Python. An exporter only reads a ThresholdTree."""
+"""Exports of trees to other tools and languages; they only read a ThresholdTree."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from treemeans.drawing.palette import words_on
-from treemeans.drawing.subject import Subject, subject_in_words
-from treemeans.export.subject import subject_of
+from treemeans.export.model_or_tree import reader_of
+from treemeans.tree_layout.colors import text_color_on
+from treemeans.tree_layout.tree_labels import TreeLabels, label_tree
 
 _WIDEST, _THINNEST = 6.0, 0.8  # line, in points
 _HEAD = (
@@ -58,34 +58,33 @@ def export_graphviz(
       n0 -> n1 [label=" ≤ 2.45 ", penwidth=2];
       n0 -> n2 [label=" > 2.45 ", penwidth=4];
     """
-    subject = subject_in_words(subject_of(model, feature_names), cluster_names, max_leaves)
-    return "\n".join([*_lines(subject), "}", ""])
+    labels = label_tree(reader_of(model, feature_names), cluster_names, max_leaves)
+    return "\n".join([*_lines(labels), "}", ""])
 
 
-def _lines(subject: Subject) -> Iterable[str]:
-    tree = subject.tree
+def _lines(labels: TreeLabels) -> Iterable[str]:
+    tree = labels.tree
     yield from _HEAD
-    if subject.note:
-        yield f"  label={quoted(subject.note)};"
+    if labels.caption:
+        yield f"  label={quoted(labels.caption)};"
     for node in range(tree.n_nodes):
-        if node in subject.outcomes:
-            yield _leaf(subject, node)
+        if node in labels.clusters:
+            yield _leaf(labels, node)
             continue
-        asked = subject.questions[node]
-        yield f"  n{node} [label={quoted(asked.name)}];"
-        for child, words in ((tree.left[node], asked.left), (tree.right[node], asked.right)):
-            width = max(_THINNEST, _WIDEST * subject.share(child))
+        split = labels.splits[node]
+        yield f"  n{node} [label={quoted(split.name)}];"
+        for child, words in ((tree.left[node], split.left), (tree.right[node], split.right)):
+            width = max(_THINNEST, _WIDEST * labels.share(child))
             yield f"  n{node} -> n{child} [label={quoted(f' {words} ')}, penwidth={width:.3g}];"
 
 
-def _leaf(subject: Subject, node: int) -> str:
-    lines = [subject.outcomes[node]]
-    if node in subject.counts:
-        lines.append(subject.counts[node])
-    colour = subject.colour(node)
-    return (
-        f'  n{node} [label={quoted(*lines)}, fillcolor="{colour}", fontcolor="{words_on(colour)}"];'
-    )
+def _leaf(labels: TreeLabels, node: int) -> str:
+    lines = [labels.clusters[node]]
+    if node in labels.row_counts:
+        lines.append(labels.row_counts[node])
+    fill = labels.fill_color(node)
+    colors = f'fillcolor="{fill}", fontcolor="{text_color_on(fill)}"'
+    return f"  n{node} [label={quoted(*lines)}, {colors}];"
 
 
 def quoted(*lines: str) -> str:

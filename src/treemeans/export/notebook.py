@@ -5,9 +5,9 @@ from __future__ import annotations
 from html import escape
 
 from treemeans.columns import Columns, Reader
-from treemeans.drawing.subject import subject_in_words
 from treemeans.export.svg import tree_svg
 from treemeans.tree import ThresholdTree
+from treemeans.tree_layout.tree_labels import label_tree
 
 MAX_LEAVES = 60
 """Leaves of the largest tree that is drawn whole."""
@@ -16,11 +16,11 @@ _MAX_LINES = 500  # of text
 
 def tree_html(tree: ThresholdTree, columns: Columns, rules: str) -> str:
     """The picture of a tree, with its rules as text folded away below."""
-    subject = subject_in_words(Reader(tree, columns), max_leaves=MAX_LEAVES)
-    title = f"Tree of {subject.tree.n_leaves} leaves for {tree.n_clusters} clusters"
+    labels = label_tree(Reader(tree, columns), max_leaves=MAX_LEAVES)
+    title = f"Tree of {labels.tree.n_leaves} leaves for {tree.n_clusters} clusters"
     return (
         '<div class="treemeans" style="margin-top:0.8em;overflow-x:auto;font-size:13px">\n'
-        f"{tree_svg(subject, title)}\n"
+        f"{tree_svg(labels, title)}\n"
         '<details style="margin-top:0.4em"><summary style="cursor:pointer">Rules as text</summary>'
         f"<pre>{escape(_cut(rules))}</pre></details>\n</div>"
     )

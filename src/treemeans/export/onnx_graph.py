@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from treemeans.export.subject import subject_of
-from treemeans.extras import need
+from treemeans.export.model_or_tree import reader_of
+from treemeans.optional_imports import need
+from treemeans.split import Split
 from treemeans.tree import ThresholdTree
 
 # The oldest versions with thresholds in float64, so that old runtimes read the graph too.
@@ -23,8 +24,9 @@ def export_onnx(model: Any, feature_names: Sequence[str] | None = None) -> Any:
     The graph has one input, ``X``, a float64 tensor of rows x columns, and one output,
     ``cluster``, an int64 tensor with an entry for each row. It compares in float64, as the tree
     does. The names of the columns are in its metadata, under ``columns``, as JSON. Dates are given
-    as the numbers they stand for: days since 1970, unless the model says otherwise. A value that
-    is missing (NaN) goes right at every cut.
+    as the numbers they stand for: days since 1970, unless the model says otherwise; categories as
+    their codes. A value that is missing (NaN) takes the side that the split has for it. A graph
+    cannot refuse a row: where a split has no such side, the value goes right.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ def export_onnx(model: Any, feature_names: Sequence[str] | None = None) -> Any:
     need("onnx", "onnx")
     from onnx import TensorProto, helper, numpy_helper
 
-    reader = subject_of(model, feature_names)
+    reader = reader_of(model, feature_names)
     tree = reader.tree
     nodes = [
         helper.make_node(
@@ -89,19 +91,17 @@ def _ensemble(tree: ThresholdTree) -> dict[str, Any]:
     """
     from onnx import numpy_helper
 
-    leaf, leaves = tree.is_leaf, tree.leaves
-
-    def unless_leaf(values: Any) -> Any:
-        return np.where(leaf, 0, values)
-
-    return {
-        "nodes_treeids": [0] * tree.n_nodes,
-        "nodes_nodeids": list(range(tree.n_nodes)),
-        "nodes_featureids": unless_leaf(tree.feature).tolist(),
-        "nodes_modes": np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
-        "nodes_values_as_tensor": numpy_helper.from_array(unless_leaf(tree.threshold), "cuts"),
-        "nodes_truenodeids": unless_leaf(tree.left).tolist(),
-        "nodes_falsenodeids": unless_leaf(tree.right).tolist(),
+    nodes = _Nodes(tree)
+    leaves = tree.leaves
+    missing = {"nodes_missing_value_tracks_true": nodes.missing_true}
+    return (missing if any(nodes.missing_true) else {}) | {
+        "nodes_treeids": [0] * len(nodes.modes),
+        "nodes_nodeids": list(range(len(nodes.modes))),
+        "nodes_featureids": nodes.features,
+        "nodes_modes": nodes.modes,
+        "nodes_values_as_tensor": numpy_helper.from_array(np.array(nodes.values), "cuts"),
+        "nodes_truenodeids": nodes.true_nodes,
+        "nodes_falsenodeids": nodes.false_nodes,
         "target_treeids": [0] * len(leaves),
         "target_nodeids": leaves.tolist(),
         "target_ids": [0] * len(leaves),
@@ -112,3 +112,34 @@ def _ensemble(tree: ThresholdTree) -> dict[str, Any]:
         "aggregate_function": "SUM",
         "post_transform": "NONE",
     }
+
+
+class _Nodes:
+    """The nodes of the tree as those of the ensemble, which have the same numbers.
+
+    ONNX has no node for a set of categories. The split becomes a chain of nodes that compare the
+    column with one code each, all of which lead to the same left child; the first has the number of
+    the split, the others are added at the end.
+    """
+
+    def __init__(self, tree: ThresholdTree) -> None:
+        n = tree.n_nodes
+        self.features, self.modes, self.values = [0] * n, ["LEAF"] * n, [0.0] * n
+        self.true_nodes, self.false_nodes, self.missing_true = [0] * n, [0] * n, [0] * n
+        for node in np.flatnonzero(~tree.is_leaf).tolist():
+            self._add(node, tree.split(node), int(tree.left[node]), int(tree.right[node]))
+
+    def _add(self, node: int, split: Split, left: int, right: int) -> None:
+        mode = "BRANCH_EQ" if split.is_categorical else "BRANCH_LEQ"
+        values = [float(code) for code in split.categories] or [split.threshold]
+        first = len(self.modes)
+        chain = [node, *range(first, first + len(values) - 1)]
+        for entries in (self.features, self.true_nodes, self.false_nodes, self.missing_true):
+            entries += [0] * (len(values) - 1)
+        self.modes += [mode] * (len(values) - 1)
+        self.values += [0.0] * (len(values) - 1)
+        for place, value, following in zip(chain, values, [*chain[1:], right], strict=True):
+            self.features[place], self.modes[place] = split.feature, mode
+            self.values[place] = value
+            self.true_nodes[place], self.false_nodes[place] = left, following
+            self.missing_true[place] = int(split.missing_left is True)

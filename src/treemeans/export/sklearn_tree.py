@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import NODE_DTYPE, TREE_LEAF, TREE_UNDEFINED, Tree
 
-from treemeans.export.subject import subject_of
+from treemeans.export.model_or_tree import reader_of
 from treemeans.tree import ThresholdTree, parents_first
 
 
@@ -32,6 +32,8 @@ def export_sklearn(model: Any) -> DecisionTreeClassifier:
     - Training values on both sides of a cut that are the same in float32 cannot be told apart. A
       warning says how many cuts have such.
 
+    Missing values take the sides that the tree has for them, and go right where it has none.
+
     Parameters
     ----------
     model : fitted model or ThresholdTree
@@ -39,6 +41,11 @@ def export_sklearn(model: Any) -> DecisionTreeClassifier:
     Returns
     -------
     DecisionTreeClassifier
+
+    Raises
+    ------
+    ValueError
+        If the tree splits by sets of categories, which trees of scikit-learn cannot.
 
     Warns
     -----
@@ -55,7 +62,14 @@ def export_sklearn(model: Any) -> DecisionTreeClassifier:
     >>> bool((classifier.predict(X) == model.predict(X)).all())
     True
     """
-    tree = subject_of(model).tree
+    tree = reader_of(model).tree
+    n_categorical = np.count_nonzero(tree.is_categorical)
+    if n_categorical:
+        raise ValueError(
+            f"{n_categorical} of the tree's {tree.n_leaves - 1} splits ask for a set of "
+            "categories, which trees of scikit-learn cannot; export the tree to ONNX, SQL or "
+            "Python instead."
+        )
     depth = int(tree.depth.max())
     classifier = DecisionTreeClassifier(max_leaf_nodes=max(tree.n_leaves, 2), random_state=0)
     classifier.n_features_in_ = classifier.max_features_ = tree.n_features
@@ -86,6 +100,7 @@ def _nodes(
     nodes["right_child"] = np.where(leaf, TREE_LEAF, tree.right)
     nodes["feature"] = np.where(leaf, TREE_UNDEFINED, tree.feature)
     nodes["threshold"] = np.where(leaf, TREE_UNDEFINED, _thresholds(tree))
+    nodes["missing_go_to_left"] = tree.missing_left == 1
     nodes["impurity"] = 1.0 - (shares * shares).sum(axis=1)
     nodes["n_node_samples"] = np.maximum(np.rint(weight), 1)
     nodes["weighted_n_node_samples"] = weight
@@ -119,7 +134,7 @@ def _thresholds(tree: ThresholdTree) -> NDArray[np.float64]:
     The rounded values must be on either side: float32(below) <= threshold < float32(above).
     """
     threshold = np.array(tree.threshold)
-    inner = np.flatnonzero(~tree.is_leaf)
+    inner = np.flatnonzero(np.isfinite(threshold))
     with np.errstate(over="ignore"):  # a value beyond float32 is infinite there
         below, above = tree.gap[inner].astype(np.float32).T
     up = (below < above) & (threshold[inner] < below)

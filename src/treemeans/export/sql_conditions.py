@@ -1,4 +1,4 @@
-"""Intervals and boxes as SQL conditions."""
+"""Sets of values, and boxes of them, as SQL conditions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from treemeans.columns import Column, Columns
-from treemeans.columns.dates import moment
-from treemeans.columns.interval import Interval
-from treemeans.explain.boxes import Box
+from treemeans.columns.dates import from_count
+from treemeans.explain.leaf_boxes import Box
 from treemeans.export.sql_dialects import Dialect, Expression, as_double
-from treemeans.extras import need
+from treemeans.optional_imports import need
+from treemeans.value_set import ValueSet
 
 _TOGETHER = 50  # terms of AND and OR in a row: databases limit how deep an expression is
 _LINE_BREAK = "__SQLGLOT__LB__"  # what sqlglot keeps line breaks as while it indents
@@ -60,56 +60,103 @@ class Conditions:
     def _checked(self, text: str) -> str:
         """Text that a database can hold."""
         if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise ValueError(f"SQL cannot hold the text {text!r}, for one of its characters.")
+            raise ValueError(
+                f"SQL cannot hold the text {text!r}: one of its characters is not allowed."
+            )
         self.can_break_lines &= text.isprintable() and _LINE_BREAK not in text
         return text
 
     def missing(self, features: Iterable[int]) -> list[Expression]:
         """Conditions of which one holds if a row lacks a value of one of the columns."""
-        exp, named = self.exp, self._named(features)
-        null = [exp.Is(this=self._value(c), expression=exp.Null()) for c in named]
-        return null + [exp.Not(this=finite) for finite in self._finite_values(named)]
+        named = self._named(features)
+        null = [self._is_null(column) for column in named]
+        return null + [self.exp.Not(this=finite) for finite in self._finite_values(named)]
 
     def present(self, features: Iterable[int]) -> list[Expression]:
         """Conditions that all hold if a row has a value of each of the columns."""
-        exp, named = self.exp, self._named(features)
-        not_null = exp.Not(this=exp.Null())
-        known = [exp.Is(this=self._value(c), expression=not_null.copy()) for c in named]
-        return known + self._finite_values(named)
+        named = self._named(features)
+        return [self._is_not_null(column) for column in named] + self._finite_values(named)
 
-    def inside(self, feature: int, interval: Interval) -> list[Expression]:
-        """Conditions for a value of a column to be in an interval."""
+    def infinite(self, features: Iterable[int]) -> list[Expression]:
+        """Conditions of which one holds if a row has NaN or infinity in one of the columns."""
+        return [self.exp.Not(this=finite) for finite in self._finite_values(self._named(features))]
+
+    def finite_or_missing(self, features: Iterable[int]) -> list[Expression]:
+        """Conditions that all hold if a row has neither NaN nor infinity in the columns."""
+        return [
+            self.any_of([self._is_null(column), finite])
+            for column in self._named(features)
+            for finite in self._finite_values([column])
+        ]
+
+    def _is_null(self, column: Column) -> Expression:
+        return self.exp.Is(this=self._value(column), expression=self.exp.Null())
+
+    def _is_not_null(self, column: Column) -> Expression:
+        not_null = self.exp.Not(this=self.exp.Null())
+        return self.exp.Is(this=self._value(column), expression=not_null)
+
+    def inside(self, feature: int, values: ValueSet) -> list[Expression]:
+        """Conditions for a column to have a value of a set.
+
+        Where missing values are not in the set, a row that lacks the value meets no condition on
+        it: comparisons with NULL are not true.
+        """
+        column = self._columns[feature]
+        if values.has_every_value:
+            return [] if values.missing else [self._is_not_null(column)]
+        if values.has_no_value and values.missing:
+            return [self._is_null(column)]
+        conditions = self._values(feature, values)
+        if not values.missing:
+            return conditions
+        if not conditions:  # every number is in the set that a boolean or a category can be
+            return []
+        return [self.any_of([self.all_of(conditions), self._is_null(column)])]
+
+    def _values(self, feature: int, values: ValueSet) -> list[Expression]:
+        """Conditions for a column to have a value of a set, missing values left aside."""
         column = self._columns[feature]
         if self._is_source(column):
-            return self._categories({feature: interval})
+            return self._categories({feature: values})
+        if column.is_boolean:
+            return self._truth(column, values)
+        if values.asks_codes:
+            return [self._codes(column, values)]
+        if values.above == math.inf or values.upto == -math.inf:  # no number is beyond infinity
+            return [self._constant(1)]
         bounds = []
-        if math.isfinite(interval.above):
-            bounds.append(self.exp.GT(**self._compared(column, interval.above)))
-        if math.isfinite(interval.upto):
-            bounds.append(self.exp.LTE(**self._compared(column, interval.upto)))
+        if math.isfinite(values.above):
+            bounds.append(self.exp.GT(**self._compared(column, values.above)))
+        if math.isfinite(values.upto):
+            bounds.append(self.exp.LTE(**self._compared(column, values.upto)))
         return bounds
 
     def box(self, box: Box) -> list[Expression]:
         """Conditions for a row to be in a box."""
         found: list[Expression] = []
         told: set[str] = set()
-        for feature, interval in box.items():
+        for feature, values in box.items():
             column = self._columns[feature]
-            if not self._is_source(column):
-                found += self.inside(feature, interval)
+            if not self._is_source(column) or values.missing:
+                found += self.inside(feature, values)
             elif column.source not in told:
                 told.add(column.source)
                 found += self._categories(
-                    {i: side for i, side in box.items() if self._columns[i].source == column.source}
+                    {
+                        i: side
+                        for i, side in box.items()
+                        if self._columns[i].source == column.source and not side.missing
+                    }
                 )
         return found
 
     def all_of(self, conditions: Sequence[Expression]) -> Expression:
-        """All conditions; none: what is always true."""
+        """The conjunction of conditions; of none, what is always true."""
         return self._joined(self.exp.And, conditions) if conditions else self._constant(0)
 
     def any_of(self, conditions: Sequence[Expression]) -> Expression:
-        """At least one condition; none: what is never true."""
+        """The disjunction of conditions; of none, what is never true."""
         return self._joined(self.exp.Or, conditions) if conditions else self._constant(1)
 
     def _joined(self, connector: Any, conditions: Sequence[Expression]) -> Expression:
@@ -147,12 +194,51 @@ class Conditions:
         if column.typed:
             if self._dialect.casts_dates:
                 value = self._dialect.as_moment(self.exp, value)
-            last = self._dialect.moment(self.exp, moment(threshold, "D"))
+            last = self._dialect.moment(self.exp, from_count(threshold, "D"))
             return {"this": value, "expression": last}
         if abs(threshold) >= _WHOLE:  # some compare large integers exactly; predict as floats
             value = as_double(self.exp, value)
         # Zero for minus zero, which is no other number.
         return {"this": value, "expression": self._dialect.number(self.exp, threshold + 0.0)}
+
+    def _codes(self, column: Column, values: ValueSet) -> Expression:
+        """The condition that a column has one of some categories, or none of them.
+
+        A table has the categories by name; where they have no names it has their codes.
+        """
+        codes = sorted(values.but if values.codes is None else values.codes)
+        named = [self._category(column, code) for code in codes]
+        if not named:
+            return self._constant(1)
+        value = self._value(column)
+        if len(named) == 1:
+            test = self.exp.NEQ if values.codes is None else self.exp.EQ
+            return test(this=value, expression=named[0])
+        among = self.exp.In(this=value, expressions=named)
+        return self.exp.Not(this=among) if values.codes is None else among
+
+    def _category(self, column: Column, code: int) -> Expression:
+        if not column.categories:
+            return self.exp.Literal.number(code)
+        if code >= len(column.categories):
+            raise ValueError(
+                f"The tree asks for category {code} of column {column.name!r}, which has names for "
+                f"{len(column.categories)} categories only; name it to write it in SQL."
+            )
+        return self.text(column.categories[code])
+
+    def _truth(self, column: Column, values: ValueSet) -> list[Expression]:
+        """Conditions for a boolean, of which X holds 1 and 0, to be in a set."""
+        false_inside, true_inside = 0.0 in values, 1.0 in values
+        if false_inside and true_inside:
+            return []
+        if not false_inside and not true_inside:
+            return [self._constant(1)]
+        value = self._value(column)
+        if self._dialect.has_booleans:
+            return [value if true_inside else self.exp.Not(this=value)]
+        test = self.exp.NEQ if true_inside else self.exp.EQ
+        return [test(this=value, expression=self.exp.Literal.number(0))]
 
     def _named(self, features: Iterable[int]) -> list[Column]:
         """A column for each name that the table is asked for."""
@@ -160,7 +246,7 @@ class Conditions:
         return list({self._name(column): column for column in columns}.values())
 
     def _finite_values(self, columns: Iterable[Column]) -> list[Expression]:
-        """For each column of numbers, that it is between the extremes: NaN is not."""
+        """For each column of numbers, the condition that it is finite; NaN is not."""
         if not self._finite:
             return []
         ends = (-sys.float_info.max, sys.float_info.max)
@@ -171,24 +257,24 @@ class Conditions:
                 high=self._dialect.number(self.exp, ends[1]),
             )
             for column in columns
-            if not column.typed and not self._is_source(column)
+            if not column.typed and not self._is_source(column) and not column.categories
         ]
 
     def _categories(self, box: Box) -> list[Expression]:
-        """Conditions on one source: it is a category, or it is none of some."""
+        """Conditions on the column of categories behind one-hot columns."""
         yes, no = [], []
-        for feature, interval in box.items():
-            if 0.0 not in interval and 1.0 not in interval:
+        for feature, wanted in box.items():
+            if 0.0 not in wanted and 1.0 not in wanted:
                 return [self._constant(1)]
-            if 0.0 not in interval:
+            if 0.0 not in wanted:
                 yes.append(feature)
-            elif 1.0 not in interval:
+            elif 1.0 not in wanted:
                 no.append(feature)
-        values = {i: self.text(self._columns[i].value) for i in yes or no}
-        sides = [{"this": self._value(self._columns[i]), "expression": values[i]} for i in values]
+        texts = {i: self.text(self._columns[i].value) for i in yes or no}
+        sides = [{"this": self._value(self._columns[i]), "expression": texts[i]} for i in texts]
         if yes:
             return [self.exp.EQ(**side) for side in sides]
         if len(no) < 2:
             return [self.exp.NEQ(**side) for side in sides]
-        among = self.exp.In(this=sides[0]["this"], expressions=list(values.values()))
+        among = self.exp.In(this=sides[0]["this"], expressions=list(texts.values()))
         return [self.exp.Not(this=among)]

@@ -32,6 +32,8 @@ class Dialect:
     casts_dates : whether columns of dates are cast to that type first
     national : whether text beyond ASCII needs a prefix
     any_case : whether names of columns that differ only in case are the same, even in quotes
+    has_booleans : whether booleans are a type of their own, which does not compare with numbers;
+        else they are 0 and 1
     not_in_names : characters that names cannot have, not even in quotes
     """
 
@@ -41,6 +43,7 @@ class Dialect:
     casts_dates: bool = False
     national: bool = False
     any_case: bool = False
+    has_booleans: bool = True
     not_in_names: str = ""
 
     def text(self, exp: Any, value: str) -> Expression:
@@ -119,16 +122,16 @@ def _signed(exp: Any, number: float, magnitude: str) -> Expression:
 _DIALECTS = {
     "PostgreSQL": Dialect("postgres", _cast_text, "TIMESTAMP"),
     "DuckDB": Dialect("duckdb", _with_exponent, "TIMESTAMP", any_case=True),
-    "SQLite": Dialect("sqlite", _of_integers, "", any_case=True),
+    "SQLite": Dialect("sqlite", _of_integers, "", any_case=True, has_booleans=False),
     "BigQuery": Dialect(
         "bigquery", _cast_text, "DATETIME", casts_dates=True, any_case=True, not_in_names="`\\"
     ),
     "Snowflake": Dialect("snowflake", _cast_text, "TIMESTAMPNTZ"),
     "Spark": Dialect("spark", _with_exponent, "TIMESTAMP"),
-    "MySQL": Dialect("mysql", _with_exponent, "TIMESTAMP(6)", any_case=True),
-    "T-SQL": Dialect("tsql", _with_exponent, "TIMESTAMP(6)", national=True),
+    "MySQL": Dialect("mysql", _with_exponent, "TIMESTAMP(6)", any_case=True, has_booleans=False),
+    "T-SQL": Dialect("tsql", _with_exponent, "TIMESTAMP(6)", national=True, has_booleans=False),
 }
-_ALSO_CALLED = {
+_ALIASES = {
     "postgres": "PostgreSQL",
     "pg": "PostgreSQL",
     "sqlite3": "SQLite",
@@ -143,19 +146,19 @@ _ALSO_CALLED = {
 }
 
 
-def dialect_called(name: str) -> Dialect:
+def find_dialect(name: str) -> Dialect:
     """The dialect of a database by one of its names, in any spelling.
 
     Examples
     --------
-    >>> dialect_called("SQL Server").name
+    >>> find_dialect("SQL Server").name
     'tsql'
     """
-    spellings = {_plain(known): known for known in _DIALECTS} | _ALSO_CALLED
+    spellings = {_plain(known): known for known in _DIALECTS} | _ALIASES
     known = spellings.get(_plain(name)) if isinstance(name, str) else None
     if known is None:
         raise ValueError(
-            f"There is no SQL dialect {name!r} here; choose one of {', '.join(_DIALECTS)}."
+            f"The SQL dialect {name!r} is not known; choose one of {', '.join(_DIALECTS)}."
         )
     return _DIALECTS[known]
 

@@ -8,37 +8,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from treemeans.drawing.layout import tree_scene
-from treemeans.drawing.metrics import width_of
-from treemeans.drawing.scene import EDGE, MUTED, PANEL, TEXT, Box, Line, Scene, Text
-from treemeans.drawing.subject import Subject
+from treemeans.tree_layout import draw_tree
+from treemeans.tree_layout.shapes import EDGE, MUTED, PANEL, TEXT, Box, Drawing, Line, Text
+from treemeans.tree_layout.text_fitting import estimated_width
+from treemeans.tree_layout.tree_labels import TreeLabels
 
 _SIZE = 12.0  # of letters, in pixels
 _FONT = "system-ui, 'Helvetica Neue', Arial, sans-serif"
 _OPACITY = {TEXT: 1.0, MUTED: 0.72, EDGE: 0.36, PANEL: 0.06}
 
 
-def tree_svg(subject: Subject, title: str = "Tree of clusters") -> str:
+def tree_svg(labels: TreeLabels, title: str = "Tree of clusters") -> str:
     """An ``<svg>`` element with the picture of a tree; what is shortened says all on hovering."""
-    return scene_svg(tree_scene(subject, width_of, _SIZE), title)
+    return drawing_svg(draw_tree(labels, estimated_width, _SIZE), title)
 
 
-def scene_svg(scene: Scene, title: str) -> str:
+def drawing_svg(drawing: Drawing, title: str) -> str:
     """An ``<svg>`` element."""
-    width, height = _number(scene.width), _number(scene.height)
+    width, height = _number(drawing.width), _number(drawing.height)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" role="img" aria-label="{escape(title)}" '
         f'style="max-width:100%;height:auto;font-family:{_FONT}">\n'
-        f"{_lines(scene.lines)}\n{_joined(map(_box, scene.boxes))}\n"
-        f"{_joined(map(_text, scene.texts))}\n</svg>"
+        f"{_lines(drawing.lines)}\n{_joined(map(_box, drawing.boxes))}\n"
+        f"{_joined(map(_text, drawing.texts))}\n</svg>"
     )
 
 
 def _lines(lines: list[Line]) -> str:
-    """The grey ones are in one group, so that none shines through another."""
-    plain = _joined(_line(line, "") for line in lines if line.ink == EDGE)
-    coloured = _joined(_line(line, f' stroke="{line.ink}"') for line in lines if line.ink != EDGE)
+    """Grey lines are in one group with one opacity, so that they do not darken where they cross."""
+    plain = _joined(_line(line, "") for line in lines if line.color == EDGE)
+    others = [line for line in lines if line.color != EDGE]
+    coloured = _joined(_line(line, f' stroke="{line.color}"') for line in others)
     return (
         '<g fill="none" stroke-linejoin="round">\n'
         f'<g stroke="currentColor" opacity="{_OPACITY[EDGE]}">\n{plain}\n</g>\n{coloured}\n</g>'
@@ -64,7 +65,7 @@ def _text(text: Text) -> str:
     hint = f"<title>{escape(text.full)}</title>" if text.full not in ("", text.words) else ""
     return (
         f'<text x="{_number(text.x)}" y="{_number(text.y)}" font-size="{_number(text.size)}" '
-        f'text-anchor="{text.anchor}"{weight}{_filled(text.ink)}>{hint}{escape(text.words)}</text>'
+        f'text-anchor="{text.anchor}"{weight}{_filled(text.color)}>{hint}{escape(text.words)}</text>'
     )
 
 

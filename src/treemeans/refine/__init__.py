@@ -1,6 +1,6 @@
-"""Refining a tree of fixed size: its splits chosen again, its centers moved, parts regrown."""
+"""Refinement: a grown tree is changed, at the same number of leaves, to lower its k-means cost."""
 
-from treemeans.refine.budget import Budget
-from treemeans.refine.recipe import Refined, refine
+from treemeans.refine.refinement import refine
+from treemeans.refine.search_budget import Budget
 
-__all__ = ["Budget", "Refined", "refine"]
+__all__ = ["Budget", "refine"]

@@ -1,5 +1,5 @@
-"""A page about a fitted model: summarize (to a plain dict), then html (to a page)."""
+"""A page about a fitted model: ``summarize`` makes a plain dict, ``html_page`` renders it."""
 
-from treemeans.report.write import report_html, write_report
+from treemeans.report.report_file import report_html, write_report
 
 __all__ = ["report_html", "write_report"]

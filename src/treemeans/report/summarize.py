@@ -1,4 +1,4 @@
-"""A fitted model as one plain dict: everything a report shows, and nothing left to work out."""
+"""Summarises a fitted model as one plain dict, from which the page is rendered."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treemeans.columns.decimals import rows
-from treemeans.drawing.labels import one_line
-from treemeans.drawing.palette import fill, ink, words_on
-from treemeans.drawing.subject import names_of_clusters
-from treemeans.explain.facts import Facts
-from treemeans.model import TreeModel
-from treemeans.record import FitRecord
-from treemeans.report.axes import Axes
-from treemeans.report.groups import GroupVersions
-from treemeans.report.histograms import Histograms
-from treemeans.report.nodes import nodes_of
-from treemeans.report.rows import middle_row, sample_of
-from treemeans.report.sizes import curve_of, sizes_of
-from treemeans.report.sql import sql_of
-from treemeans.report.wording import Wording
+from treemeans.columns.number_text import format_rows as rows_in_words
+from treemeans.explain.model_facts import Facts
+from treemeans.fit_result import FitResult
+from treemeans.report.group_panel import GroupDescriptions
+from treemeans.report.histograms import ReportHistograms
+from treemeans.report.report_text import ReportText
+from treemeans.report.row_panel import RowFields, example_rows
+from treemeans.report.size_panel import cost_curve, size_entries
+from treemeans.report.sql_panel import sql_entries
+from treemeans.report.tree_panel import node_entries, sum_below
+from treemeans.tree_layout.colors import fill, ink, text_color_on
+from treemeans.tree_layout.text_fitting import one_line
+from treemeans.tree_layout.tree_labels import cluster_names_or_numbers
+from treemeans.tree_model import TreeModel
+
+FEW = 5  # rows; of fewer, a report that holds no rows tells no averages and draws no histogram
 
 
 def summarize(
@@ -32,8 +34,9 @@ def summarize(
     *,
     title: str | None = None,
     cluster_names: Sequence[str] | None = None,
+    rows: int = 0,
 ) -> dict[str, Any]:
-    """Everything that a report shows, as lists, dicts, numbers and text.
+    """Everything that a report shows, as lists, dicts, numbers and texts.
 
     Parameters are those of ``report_html``.
 
@@ -45,86 +48,103 @@ def summarize(
     >>> summary = summarize(model)
     >>> [size["leaves"] for size in summary["sizes"]]
     [3, 4]
-    >>> summary["sizes"][1]["same"]
+    >>> summary["sizes"][1]["agreement"]
     '98 % of the rows are in the same group as in the original grouping.'
     """
-    record = model._record
+    record = model._fit_result
     facts = record.facts(record.tree.n_leaves)
-    wording = Wording(facts.tree, facts.columns)
-    axes = Axes(facts, wording)
-    groups = GroupVersions(record, wording)
-    goals, added = axes.goals()
-    nodes = nodes_of(facts, wording, axes, added)
-    names = names_of_clusters(facts.tree.n_clusters, cluster_names)
+    text = ReportText(facts.tree, facts.columns)
+    fields = RowFields(facts, text)
+    cluster, table = (np.empty(0, np.int32), None) if X is None else _checked(model, X)
+    fewest = FEW if rows == 0 else 1
+    groups = GroupDescriptions(record, text, _rows_of_nodes(record, table), fewest)
+    conditions, condition_of_node = fields.conditions()
+    nodes = node_entries(facts, text, fields, condition_of_node)
+    names = cluster_names_or_numbers(facts.tree.n_clusters, cluster_names)
     summary = {
         "title": one_line(title) if title else "What the groups are",
-        "made": f"treemeans {version('treemeans')}",
-        "lead": _lead(facts),
-        "start": int(np.searchsorted(record.path["n_leaves"], model.n_leaves_)),
+        "subtitle": _subtitle(facts),
+        "version": f"treemeans {version('treemeans')}",
+        "start_size": int(np.searchsorted(record.path["n_leaves"], model.n_leaves_)),
         "groups": _groups(facts, None if cluster_names is None else names),
-        "axes": axes.described(),
-        "goals": goals,
+        "fields": fields.entries(),
+        "conditions": conditions,
         "nodes": nodes,
         "sizes": [
-            size | {"groups": begins}
-            for size, begins in zip(sizes_of(record), groups.begins, strict=True)
+            size | {"descriptions": changes}
+            for size, changes in zip(size_entries(record), groups.changes, strict=True)
         ],
-        "curve": curve_of(record.path),
-        "phrases": groups.phrases,
-        "sql": sql_of(facts.tree, axes, nodes["nested"], names if cluster_names else None),
-        "middle": middle_row(axes, facts),
+        "curve": cost_curve(record.path),
+        "condition_texts": groups.condition_texts,
+        "sql": sql_entries(
+            facts.tree, fields, nodes["smaller_side"], names if cluster_names else None
+        ),
+        "typical_row": fields.typical_row(facts, table),
+        "fewest_rows": fewest,
     }
-    return summary | _of_rows(model, X, record, wording, axes, groups)
-
-
-def _of_rows(
-    model: TreeModel,
-    X: Any,
-    record: FitRecord,
-    wording: Wording,
-    axes: Axes,
-    groups: GroupVersions,
-) -> dict[str, Any]:
-    """What is known only if there are rows: histograms, ranges, and rows to try."""
-    if X is None:
-        return {"histograms": [], "rows": None, "versions": groups.versions({})}
-    cluster = model.predict(X)  # which refuses what cannot be
-    table = model._validate(X, reset=False)
-    histograms = Histograms(wording, table, _telling(record, groups))
-    return {
-        "histograms": histograms.drawn,
-        "histogram_of": [histograms.of_column.get(m.features[0], -1) for m in axes.moves],
-        "marks": histograms.marks(),
+    if table is None:
+        descriptions = groups.entries({})
+        return summary | {"histograms": [], "example_rows": None, "descriptions": descriptions}
+    histograms = ReportHistograms(text, table, _relevance(record, groups), fewest)
+    index = X.index if hasattr(X, "iloc") else None
+    return summary | {
+        "histograms": histograms.entries,
+        "field_histograms": [histograms.of_column.get(m.features[0], -1) for m in fields.moves],
+        "threshold_positions": histograms.threshold_positions(),
         "ranges": histograms.ranges(),
-        "rows": sample_of(axes, table, cluster, X.index if hasattr(X, "iloc") else None),
-        "versions": groups.versions(histograms.of_column),
+        "too_few": histograms.too_few,
+        "example_rows": example_rows(fields, table, cluster, index, rows) if rows else None,
+        "descriptions": groups.entries(histograms.of_column),
     }
 
 
-def _telling(record: FitRecord, groups: GroupVersions) -> Counter[int]:
-    """How much each column tells: as what sets groups apart, and as what the tree asks."""
-    telling = Counter(groups.telling)
+def _checked(model: TreeModel, X: Any) -> tuple[NDArray[np.int32], Any]:
+    """The cluster of each row, and the rows as an array or sparse matrix."""
+    return model.predict(X), model._validate(X, reset=False)  # predict refuses NaN and infinity
+
+
+def _rows_of_nodes(record: FitResult, table: Any) -> NDArray[np.float64] | None:
+    """How many rows come to each node of the largest tree; None if that is not known.
+
+    A loaded model knows only the weights of its nodes; these are numbers of rows if they are
+    whole. Weights that are not say nothing, and the rows at hand are counted instead.
+    """
+    tree = record.tree
+    if record.rows is not None:
+        leaf = record.rows.leaf
+    elif (tree.weight == np.floor(tree.weight)).all():
+        return tree.weight
+    elif table is not None:
+        leaf = tree.apply(table)
+    else:
+        return None
+    return sum_below(tree, np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves])
+
+
+def _relevance(record: FitResult, groups: GroupDescriptions) -> Counter[int]:
+    """How relevant each column is: how much groups differ in it, and how much its splits save."""
+    relevance = Counter(groups.relevance)
     saved = record.tree.cost_saved()
-    total = sum(telling.values()) or 1.0
+    total = sum(relevance.values()) or 1.0
     for feature in np.unique(record.tree.feature[~record.tree.is_leaf]).tolist():
         share = saved[feature] / saved.sum() if saved.any() else 0.0
-        telling[feature] += total * share + 1e-9  # type: ignore[assignment]
-    return telling
+        relevance[feature] += total * share + 1e-9  # type: ignore[assignment]
+    return relevance
 
 
-def _lead(facts: Facts) -> str:
+def _subtitle(facts: Facts) -> str:
     n = facts.tree.n_clusters
-    return f"{rows(float(facts.weight.sum()))} in {n} group{'' if n == 1 else 's'}"
+    return f"{rows_in_words(float(facts.weight.sum()))} in {n} group{'' if n == 1 else 's'}"
 
 
 def _groups(facts: Facts, names: list[str] | None) -> list[dict[str, str]]:
-    """Name and colours of each group: of areas, of lines on a light ground, of words on an area."""
+    """Name and colours of each group: of areas, of lines, and of text on its area."""
     return [
         {
             "name": f"Group {i}" if names is None else names[i],
             "fill": fill(i),
-            "ink": ink(i),
-            "words": words_on(fill(i)),
+            "line": ink(i),
+            "text": text_color_on(fill(i)),
         }
         for i in range(facts.tree.n_clusters)
     ]

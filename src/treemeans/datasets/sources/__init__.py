@@ -1,7 +1,7 @@
 """One file for each data set that is downloaded: its address, its form, and how to prepare it."""
 
 from treemeans.datasets.sources import anuran, avila, cifar10, covtype, mice_protein, newsgroups
-from treemeans.datasets.sources.source import Source
+from treemeans.datasets.sources.download_source import Source
 
 SOURCES: dict[str, Source] = {
     "mice_protein": mice_protein.SOURCE,

@@ -5,9 +5,9 @@
 
 from typing import BinaryIO
 
-from treemeans.datasets.prepared import Prepared, by_class
+from treemeans.datasets.prepared_data import Prepared, by_class
 from treemeans.datasets.sources.archive import csv_rows, numbers, places, zip_member
-from treemeans.datasets.sources.source import Raw, Source
+from treemeans.datasets.sources.download_source import Raw, Source
 
 _FILE = "Frogs_MFCCs.csv"
 _LIMIT = 30_000_000

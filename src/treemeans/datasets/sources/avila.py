@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from treemeans.datasets.prepared import Prepared, by_class
+from treemeans.datasets.prepared_data import Prepared, by_class
 from treemeans.datasets.sources.archive import csv_rows, numbers, zip_member
-from treemeans.datasets.sources.source import Raw, Source
+from treemeans.datasets.sources.download_source import Raw, Source
 
 _FILES = ("avila-tr.txt", "avila-ts.txt")
 _LIMIT = 10_000_000

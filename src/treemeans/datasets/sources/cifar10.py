@@ -11,9 +11,9 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.datasets.prepared import Prepared
+from treemeans.datasets.prepared_data import Prepared
 from treemeans.datasets.sources.archive import tar_members
-from treemeans.datasets.sources.source import Raw, Source
+from treemeans.datasets.sources.download_source import Raw, Source
 
 _FOLDER = "cifar-10-batches-bin"
 _BATCHES = range(1, 6)

@@ -10,8 +10,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from treemeans.datasets.prepared import Prepared
-from treemeans.datasets.sources.source import Raw, Source
+from treemeans.datasets.prepared_data import Prepared
+from treemeans.datasets.sources.download_source import Raw, Source
 
 _NAMES = (
     "Elevation",

@@ -12,9 +12,9 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.datasets.prepared import Prepared, by_class
+from treemeans.datasets.prepared_data import Prepared, by_class
 from treemeans.datasets.sources.archive import csv_rows, numbers, places
-from treemeans.datasets.sources.source import Raw, Source
+from treemeans.datasets.sources.download_source import Raw, Source
 
 _NOT_PROTEINS = ("MouseID", "Genotype", "Treatment", "Behavior", "class")
 _MOST_MISSING = 0.01  # of the values of a column

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer
 
-from treemeans.datasets.prepared import Prepared
+from treemeans.datasets.prepared_data import Prepared
 from treemeans.datasets.sources.archive import tar_members
-from treemeans.datasets.sources.source import Raw, Source
+from treemeans.datasets.sources.download_source import Raw, Source
 
 _MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/([^/]+)")
 _LIMIT = 2_000_000

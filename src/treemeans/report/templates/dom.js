@@ -1,5 +1,6 @@
-// Elements from names, attributes and text. Nothing here reads markup: texts are data.
+// Elements made of names, attributes and texts. Texts are data: nothing here reads markup.
 
+const PRINT_WIDTHS = { tree: 670, curve: 350 }; // in pixels; no element tells them before printing
 const data = JSON.parse(document.getElementById("data").textContent);
 
 function byId(id) {
@@ -7,14 +8,14 @@ function byId(id) {
 }
 
 function make(tag, attributes, ...children) {
-  return filled(document.createElement(tag), attributes, children);
+  return withContent(document.createElement(tag), attributes, children);
 }
 
 function draw(tag, attributes, ...children) {
-  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+  return withContent(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
-function filled(element, attributes, children) {
+function withContent(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (typeof value === "function") element.addEventListener(name, value);
     else if (name === "style") setStyle(element, value);
@@ -30,13 +31,18 @@ function setStyle(element, style) {
 
 // A small label in the colours of a group.
 function chip(group, ...more) {
-  const { name, fill, words } = data.groups[group];
-  const style = { "--fill": fill, "--words": words };
+  const { name, fill, text } = data.groups[group];
+  const style = { "--fill": fill, "--text-on-fill": text };
   return make("span", { class: "chip", style, title: name }, make("span", {}, name), ...more);
 }
 
 function counted(n, what) {
   return `${n} ${what}${n === 1 ? "" : "s"}`;
+}
+
+// Why there is no average or histogram: it would reveal single rows.
+function tooFew() {
+  return `Averages and histograms of fewer than ${data.fewest_rows} rows are not shown.`;
 }
 
 // Some of many items, and a button for the rest.
@@ -62,13 +68,13 @@ async function copy(text, button) {
     done = copiedBySelection(text);
   }
   button.textContent = done ? "Copied" : "Select the text and copy it";
-  say(button.textContent);
+  announce(button.textContent);
   setTimeout(() => { button.textContent = before; }, 2000);
 }
 
-// For browsers that give pages opened from disk no clipboard.
+// For browsers that do not give pages opened from disk a clipboard.
 function copiedBySelection(text) {
-  const area = make("textarea", { class: "unseen" });
+  const area = make("textarea", { class: "visually-hidden" });
   area.value = text;
   document.body.append(area);
   area.select();
@@ -77,10 +83,10 @@ function copiedBySelection(text) {
   return done;
 }
 
-let saying = 0;
+let announcement = 0; // timer
 
-// Tell people who listen to the page, once things have settled.
-function say(text) {
-  clearTimeout(saying);
-  saying = setTimeout(() => { byId("live").textContent = text; }, 250);
+// Tell users of screen readers, once nothing has changed for a moment.
+function announce(text) {
+  clearTimeout(announcement);
+  announcement = setTimeout(() => { byId("live").textContent = text; }, 250);
 }

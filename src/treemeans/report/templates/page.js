@@ -1,4 +1,4 @@
-// Puts the page together.
+// Starts the panels, and what belongs to the page as a whole: tabs, theme, printing.
 
 function openTab(name) {
   for (const each of ["groups", "row"]) {
@@ -32,26 +32,28 @@ function startTheme() {
   show();
 }
 
-// Widths change when the window does, and on paper.
+// Widths change with the window, and when the page is printed.
 function startLayout() {
-  const again = () => { showTree(treeAt(state.size)); showCurve(treeAt(state.size)); };
+  const redraw = () => { showTree(treeAt(state.size)); showCurve(treeAt(state.size)); };
   let width = treeWindow.clientWidth;
   new ResizeObserver(() => {
     if (treeWindow.clientWidth === width) return;
     width = treeWindow.clientWidth;
-    again();
+    redraw();
   }).observe(treeWindow);
-  window.addEventListener("beforeprint", () => { state.paper = true; again(); });
-  window.addEventListener("afterprint", () => { state.paper = false; again(); });
+  window.addEventListener("beforeprint", () => { state.printing = true; redraw(); });
+  window.addEventListener("afterprint", () => { state.printing = false; redraw(); });
   byId("print").addEventListener("click", () => window.print());
 }
 
-byId("lead").textContent = data.lead;
-byId("made").textContent = `Made with ${data.made}.`;
+byId("subtitle").textContent = data.subtitle;
+const nRows = data.example_rows ? data.example_rows.names.length : 0;
+byId("contains").textContent = `This report contains ${nRows ? counted(nRows, "row") : "no rows"} of the table.`;
+byId("version").textContent = `Made with ${data.version}.`;
 startTabs();
 startTheme();
 startSlider();
 startRow();
-startWords();
+startRules();
 update({ size: state.size, group: null, row: null });
 startLayout();

@@ -1,0 +1,81 @@
+// Bins of the features, and costs of the rows to the centers.
+#include "bindings.hpp"
+#include "binning.hpp"
+#include "distances.hpp"
+#include "points.hpp"
+#include "surrogate.hpp"
+
+namespace treemeans {
+namespace {
+
+std::unique_ptr<Bins> bins_of(const Points& points, std::optional<In<std::uint8_t, 1>> allowed,
+                              int n_threads) {
+  nb::gil_scoped_release release;
+  auto bins = std::make_unique<Bins>();
+  const auto* dense = dynamic_cast<const DensePoints*>(&points);
+  const std::uint8_t* may = or_null<std::uint8_t>(allowed);
+  const bool finite =
+      dense ? make_bins(*dense, may, n_threads, *bins)
+            : make_bins(dynamic_cast<const SparsePoints&>(points), may, n_threads, *bins);
+  if (!finite) bins.reset();
+  return bins;
+}
+
+std::tuple<Out<double>, Out<std::int32_t>, Out<double>> price_points(const Points& points,
+                                                                     In<double, 2> centers,
+                                                                     int n_threads) {
+  const auto n = static_cast<std::size_t>(points.n_rows), k = centers.shape(0);
+  auto base = new_array<double>({n});
+  auto nearest = new_array<std::int32_t>({n});
+  auto regret = new_array<double>({n, k});
+  const Regrets out{static_cast<std::int64_t>(k), base.data(), nearest.data(), regret.data()};
+  {
+    nb::gil_scoped_release release;
+    if (const auto* dense = dynamic_cast<const DensePoints*>(&points)) {
+      price(*dense, centers.data(), out, n_threads);
+    } else {
+      price(dynamic_cast<const SparsePoints&>(points), centers.data(), out, n_threads);
+    }
+  }
+  return {base, nearest, regret};
+}
+
+Out<double> totals_of(In<double, 2> regret, std::optional<In<double, 1>> weights, int n_threads) {
+  auto totals = new_array<double>({regret.shape(1)});
+  nb::gil_scoped_release release;
+  total_regrets(regret.data(), or_null<double>(weights), regret.shape(0), regret.shape(1),
+                totals.data(), n_threads);
+  return totals;
+}
+
+void fix(InOut<double, 2> values, std::optional<In<double, 1>> weights, bool whole_weights,
+         double scale, int n_threads) {
+  nb::gil_scoped_release release;
+  to_fixed(values.data(), or_null<double>(weights), whole_weights, scale, values.shape(0),
+           values.shape(1), n_threads);
+}
+
+Out<std::int64_t> regret_sums(In<std::int64_t, 2> regrets, In<Row, 1> rows, int n_threads) {
+  auto sums = new_array<std::int64_t>({regrets.shape(1)});
+  nb::gil_scoped_release release;
+  sum_regrets(regrets.data(), regrets.shape(1), rows.data(), rows.shape(0), sums.data(), n_threads);
+  return sums;
+}
+
+}  // namespace
+
+void bind_costs(nb::module_& m) {
+  m.def("price", &price_points, "points"_a, "centers"_a, "n_threads"_a);
+  m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a);
+  m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,
+        "n_threads"_a);
+  m.def("sum_regrets", &regret_sums, "regrets"_a, "rows"_a, "n_threads"_a);
+  nb::class_<Bins>(m, "Bins")
+      .def_prop_ro("n_bytes", &Bins::n_bytes)
+      .def_prop_ro("n_bins", &Bins::n_bins)
+      .def_ro("n_dense", &Bins::n_dense)
+      .def_ro("feature", &Bins::feature);
+  m.def("make_bins", &bins_of, "points"_a, "allowed"_a.none(), "n_threads"_a);
+}
+
+}  // namespace treemeans

@@ -1,0 +1,86 @@
+// What the bindings have in common: array types, and arrays that Python comes to own. Arrays of the
+// caller are borrowed, never copied; the interpreter lock is released while a kernel runs.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "limits.hpp"
+
+namespace treemeans {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T, int N>
+using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using InOut = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using MaybeIn = std::optional<In<T, 1>>;
+template <class T>
+using Out = nb::ndarray<nb::numpy, T>;
+
+template <class T>
+Out<T> new_array(std::initializer_list<std::size_t> shape, bool zeroed = false) {
+  std::size_t size = 1;
+  for (std::size_t s : shape) size *= s;
+  T* data = zeroed ? new T[size]() : new T[size];
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return Out<T>(data, shape, owner);
+}
+
+template <class T>
+Out<T> array_of(const std::vector<T>& values) {
+  auto array = new_array<T>({values.size()});
+  std::copy(values.begin(), values.end(), array.data());
+  return array;
+}
+
+template <class T>
+const T* or_null(const MaybeIn<T>& array) {
+  return array ? array->data() : nullptr;
+}
+
+// Limits together with the arrays they are about.
+class PyLimits {
+ public:
+  PyLimits(MaybeIn<std::int64_t> weights, std::int64_t min_weight, MaybeIn<std::int64_t> prices,
+           std::optional<std::int32_t> max_depth)
+      : weights_(std::move(weights)), prices_(std::move(prices)) {
+    // Weights matter only where more than a row is asked for.
+    limits_.weights = min_weight > 1 ? or_null<std::int64_t>(weights_) : nullptr;
+    limits_.min_weight = min_weight;
+    limits_.prices = or_null<std::int64_t>(prices_);
+    if (max_depth) limits_.max_depth = *max_depth;
+  }
+
+  const Limits& get() const { return limits_; }
+
+ private:
+  MaybeIn<std::int64_t> weights_, prices_;
+  Limits limits_;
+};
+
+void bind_points(nb::module_& m);
+void bind_costs(nb::module_& m);
+void bind_searches(nb::module_& m);
+void bind_mutable_tree(nb::module_& m);
+void bind_kauri(nb::module_& m);
+void bind_grouped_histogram(nb::module_& m);
+
+}  // namespace treemeans

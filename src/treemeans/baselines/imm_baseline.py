@@ -1,0 +1,62 @@
+"""Iterative Mistake Minimization, as an estimator."""
+
+from typing import Any
+
+from treemeans.baselines.baseline import Baseline
+from treemeans.growth.base_tree import Task
+from treemeans.growth.imm import imm
+from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.progress import Progress
+
+
+class IMM(Baseline):
+    """A tree with one leaf for each reference center (Dasgupta et al. 2020).
+
+    Each cut parts the fewest rows from their center. It is what `treemeans.ExKMC` expands; the
+    same tree is ``ExKMC(k, max_leaf_nodes=k)``.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=8
+        Number of clusters and of leaves, k. None takes it from ``reference``.
+    reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
+        The clustering to explain, as in `treemeans.ExKMC`.
+    n_jobs : int, default=None
+        Threads, by joblib's rules. The tree is the same for every number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the reference clustering, where it has none of its own.
+
+    Attributes
+    ----------
+    labels_, tree_, n_leaves_, inertia_, surrogate_inertia_, path_, cluster_centers_, \
+cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, feature_importances_
+        As in `treemeans.ExKMC`; ``path_`` has one row.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from treemeans.baselines import IMM
+    >>> model = IMM(3, random_state=0).fit(load_iris().data)
+    >>> model.n_leaves_, round(model.inertia_ / model.reference_inertia_, 3)
+    (3, 1.037)
+    """
+
+    _more_leaves = "use a reference whose centers differ"
+
+    def __init__(
+        self,
+        n_clusters: int | None = 8,
+        *,
+        reference: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.reference = reference
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _grow_tree(self, task: Task) -> InMemoryTree:
+        growing = task.new_tree()
+        imm(growing, task.columns, Progress("", 1, False))
+        return growing

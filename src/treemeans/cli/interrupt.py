@@ -1,0 +1,41 @@
+"""What Ctrl-C does, from the start of the process to its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+STOPPED = 130  # exit code of a program that SIGINT ends, as shells count
+MESSAGE = "Stopped: nothing was written."
+
+
+def exit_at_once() -> None:
+    """Let Ctrl-C end the process with one line, wherever it is.
+
+    For the time in which packages are imported: there is nothing to clean up, and an exception
+    raised in the middle of an import may be swallowed there or printed by it.
+    """
+    _replace(signal.default_int_handler, _exit)
+
+
+def raise_keyboard_interrupt() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt again, so that files and folders are cleaned up."""
+    _replace(_exit, signal.default_int_handler)
+
+
+def end_silently() -> None:
+    """Let Ctrl-C end the process without a word, once all is done but for leaving Python."""
+    _replace(signal.default_int_handler, signal.SIG_DFL)
+    _replace(_exit, signal.SIG_DFL)
+
+
+def _replace(old: Any, new: Any) -> None:
+    """Change the handler if it is ours to change: nohup ignores Ctrl-C, and others may use it."""
+    if signal.getsignal(signal.SIGINT) is old:
+        signal.signal(signal.SIGINT, new)
+
+
+def _exit(*_: Any) -> None:
+    os.write(2, f"{MESSAGE}\n".encode())
+    os._exit(STOPPED)

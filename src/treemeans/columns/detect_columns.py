@@ -1,0 +1,156 @@
+"""Descriptions of columns found from the rows: whole numbers, flags, dates, one-hot columns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from treemeans import _core
+from treemeans.columns.column import Column, Columns, plain_columns, prefixes, split_name
+from treemeans.columns.dates import frame_package
+from treemeans.tree import ThresholdTree
+
+_SAMPLE = 1000  # rows that show of most columns that they hold more than 0 and 1
+
+
+@dataclass(frozen=True)
+class SplitValues:
+    """Values of the rows that come to each split of a tree, in the column that it splits.
+
+    Attributes
+    ----------
+    gap : (n_nodes, 2), the largest that goes left and the smallest that goes right
+    lowest, highest : the extremes of all
+    whole : whether all are integers
+    """
+
+    gap: NDArray[np.float64]
+    lowest: NDArray[np.float64]
+    highest: NDArray[np.float64]
+    whole: NDArray[np.bool_]
+
+
+def find_split_values(tree: ThresholdTree, points: _core.Points, n_threads: int) -> SplitValues:
+    """The values that the rows in ``points`` have at the splits of a tree."""
+    values, whole = _core.margins(
+        points, tree.feature, tree.threshold, tree.left, tree.right, n_threads
+    )
+    return SplitValues(values[:, :2], values[:, 2], values[:, 3], whole)
+
+
+class InspectableRows(Protocol):
+    """Rows from which columns are detected."""
+
+    def some(self) -> NDArray[Any]:
+        """A sample of the rows."""
+
+    def one_in_every_row(self, features: list[int]) -> bool:
+        """Whether every row has a single 1 in these columns, and 0 in the others."""
+
+
+@dataclass(frozen=True)
+class ArrayRows:
+    """The rows of an array or a sparse matrix."""
+
+    X: Any
+
+    def some(self) -> NDArray[Any]:
+        """A sample of evenly spaced rows."""
+        rows = self.X[:: max(1, self.X.shape[0] // _SAMPLE)]
+        return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)
+
+    def one_in_every_row(self, features: list[int]) -> bool:
+        """Whether every row has a single 1 in these columns, and 0 in the others."""
+        part = self.X[:, features]
+        part = part.toarray() if sparse.issparse(part) else part
+        return bool(_binary(part).all() and (part.sum(axis=1) == 1).all())
+
+
+def boolean_columns(X: Any) -> list[str]:
+    """Names of the columns of a data frame (pandas or polars) that hold booleans."""
+    package = frame_package(X)
+    if package == "pandas":
+        return [name for name, dtype in X.dtypes.items() if getattr(dtype, "kind", "") == "b"]
+    if package == "polars":
+        return [name for name, dtype in X.schema.items() if str(dtype) == "Boolean"]
+    return []
+
+
+def detect_columns(
+    rows: InspectableRows,
+    names: NDArray[Any] | None,
+    dates: Iterable[str],
+    booleans: Iterable[str],
+    tree: ThresholdTree,
+    seen: SplitValues,
+) -> Columns:
+    """The columns of X, described as whole numbers, flags, dates and one-hot columns.
+
+    Whole numbers and flags are found from the values at the splits, since only these are put into
+    words; one-hot columns from their names, and from a single 1 in every row.
+    """
+    columns = list(plain_columns(tree.n_features, names))
+    for feature, kind in _kinds(tree, seen).items():
+        columns[feature] = replace(columns[feature], kind=kind)
+    dated, boolean = set(dates), set(booleans)
+    for i, column in enumerate(columns):
+        if column.name in dated:
+            kind = "date" if column.kind in ("integer", "flag") else "time"
+            columns[i] = Column(column.name, kind, "D", typed=True)
+        elif column.name in boolean:
+            columns[i] = Column(column.name, "flag", typed=True)
+    if names is not None:
+        for i, category in _one_hot(rows, columns).items():
+            columns[i] = category
+    return tuple(columns)
+
+
+def _kinds(tree: ThresholdTree, seen: SplitValues) -> dict[int, str]:
+    """The kind of each feature that has only whole numbers at its splits: integer or flag."""
+    cuts: dict[int, list[int]] = defaultdict(list)
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        cuts[int(tree.feature[node])].append(node)
+    kinds = {}
+    for feature, nodes in cuts.items():
+        if seen.whole[nodes].all():
+            is_flag = seen.lowest[nodes].min() >= 0 and seen.highest[nodes].max() <= 1
+            kinds[feature] = "flag" if is_flag else "integer"
+    return kinds
+
+
+def _one_hot(rows: InspectableRows, columns: list[Column]) -> dict[int, Column]:
+    """Columns of 0 and 1 with names like color_red and color_blue, one of them 1 in every row."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    sample = rows.some()
+    for i in np.flatnonzero(_binary(sample).all(axis=0)).tolist():
+        for prefix in prefixes(columns[i].name):
+            groups[prefix].append(i)
+    found: dict[int, Column] = {}
+    for prefix in sorted(groups, key=len, reverse=True):
+        free = [i for i in groups[prefix] if i not in found]
+        values = [split_name(columns[i].name, prefix) for i in free]
+        if len(free) < 2 or None in values or not ArrayRows(sample).one_in_every_row(free):
+            continue  # a few rows exclude most groups, before all rows are read
+        if not rows.one_in_every_row(free):
+            continue
+        for i, value in zip(free, values, strict=True):
+            assert value is not None
+            found[i] = Column(
+                columns[i].name,
+                "category",
+                source=prefix,
+                value=value,
+                complete=True,
+                typed=columns[i].is_boolean,
+            )
+    return found
+
+
+def _binary(values: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray((values == 0) | (values == 1))

@@ -1,0 +1,153 @@
+"""Short thresholds within the gap between two values of the rows, so that no row changes side.
+
+``round_thresholds`` changes a tree: it takes the shortest number or date of each gap. Words about a
+tree that is not rounded only show its thresholds with fewer digits (``shorten_number``,
+``shorten_date``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+
+import numpy as np
+
+from treemeans.columns.column import Column, Columns
+from treemeans.columns.dates import from_count, to_count
+from treemeans.tree import ThresholdTree
+
+_DIGITS = 6  # significant digits of a number that need not be short
+_EXACT = 17  # significant digits that distinguish any two floats
+
+
+def round_thresholds(tree: ThresholdTree, columns: Columns) -> ThresholdTree:
+    """The tree with the shortest number or date in each gap as threshold.
+
+    A gap holds no value of the rows that come to the split, so none of them changes side.
+    """
+    threshold = np.array(tree.threshold)
+    for node in np.flatnonzero(np.isfinite(tree.threshold)):
+        below, above = tree.gap[node].tolist()
+        threshold[node] = _shortest(columns[tree.feature[node]], threshold[node], below, above)
+    return replace(tree, threshold=threshold)
+
+
+def _shortest(column: Column, threshold: float, below: float, above: float) -> float:
+    if not below < above:
+        return threshold
+    if column.is_date:
+        return shortest_date(threshold, below, above, column.unit)
+    return shortest_number(threshold, below, above)
+
+
+def shorten_number(threshold: float, below: float, above: float) -> float:
+    """A threshold with six digits, or as many as it takes to stay in [below, above)."""
+    for digits in range(_DIGITS, _EXACT + 1):
+        short = float(f"{threshold:.{digits - 1}e}")
+        if short == threshold or below <= short < above:
+            return short
+    return threshold
+
+
+def shorten_date(threshold: float, below: float, above: float, unit: str) -> float:
+    """A threshold of dates to the minute or the second, if that stays in [below, above)."""
+    try:
+        when = from_count(threshold, unit)
+    except ValueError:  # outside the calendar
+        return threshold
+    for floor in (_minute, _second):
+        if below <= to_count(floor(when), unit) < above:
+            return to_count(floor(when), unit)
+    return threshold
+
+
+def shortest_number(threshold: float, below: float, above: float) -> float:
+    """The decimal of fewest digits strictly between two values; the one nearest to their middle.
+
+    If one of them is infinite (no row lies there), the range is symmetric about the threshold.
+
+    Examples
+    --------
+    >>> shortest_number(502.13, 480.2, 524.06)
+    500.0
+    >>> shortest_number(0.1234, 0.1229, 0.1239)
+    0.123
+    """
+    below, above = _finite_range(threshold, below, above)
+    if not below < above:
+        return threshold
+    # Zero is the shortest number of all; it is taken only if it lies near the middle.
+    if below < 0 < above and 10 * abs(below + above) < above - below:
+        return 0.0
+    middle = (Decimal(below) + Decimal(above)) / 2
+    for digits in range(1, _EXACT + 1):
+        for mode in (ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING):
+            short = float(Context(digits, mode).plus(middle))
+            if below < short < above:
+                return short
+    return threshold
+
+
+def shortest_date(threshold: float, below: float, above: float, unit: str) -> float:
+    """The first of a year, month, day, hour, ... strictly between two dates, the longest period."""
+    below, above = _finite_range(threshold, below, above)
+    try:
+        middle, last = from_count((below + above) / 2, unit), from_count(above, unit)
+    except ValueError:  # outside the calendar
+        return threshold
+    for floor, step in _PERIODS:
+        start = floor(middle)
+        # The calendar ends with the year 9999: its last year, day, ... has no successor.
+        following = [floor(start + step)] if datetime.max - start >= step else []
+        for candidate in (start, *following):
+            if candidate <= last and below < to_count(candidate, unit) < above:
+                return to_count(candidate, unit)
+    return threshold
+
+
+def _finite_range(threshold: float, below: float, above: float) -> tuple[float, float]:
+    if math.isinf(below) and math.isinf(above):
+        return threshold, threshold
+    if math.isinf(below):
+        below = 2 * threshold - above
+    elif math.isinf(above):
+        above = 2 * threshold - below
+    return below, above
+
+
+def _second(when: datetime) -> datetime:
+    return when.replace(microsecond=0)
+
+
+def _minute(when: datetime) -> datetime:
+    return _second(when).replace(second=0)
+
+
+def _hour(when: datetime) -> datetime:
+    return _minute(when).replace(minute=0)
+
+
+def _day(when: datetime) -> datetime:
+    return _hour(when).replace(hour=0)
+
+
+def _month(when: datetime) -> datetime:
+    return _day(when).replace(day=1)
+
+
+def _year(when: datetime) -> datetime:
+    return _month(when).replace(month=1)
+
+
+# The start of the period that holds a moment, and a step from there that leads into the next.
+_PERIODS: tuple[tuple[Callable[[datetime], datetime], timedelta], ...] = (
+    (_year, timedelta(days=366)),
+    (_month, timedelta(days=31)),
+    (_day, timedelta(days=1)),
+    (_hour, timedelta(hours=1)),
+    (_minute, timedelta(minutes=1)),
+    (_second, timedelta(seconds=1)),
+)

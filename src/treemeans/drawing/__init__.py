@@ -1,1 +1,0 @@
-"""A tree as boxes, lines and words with places: what plots and notebook pictures are made from."""

@@ -1,0 +1,48 @@
+"""What explanations are made from: a tree, how to read its columns, and what its rows were like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.columns import Columns
+from treemeans.tree import ThresholdTree
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A tree of one size, with statistics of the training rows in it.
+
+    Attributes
+    ----------
+    tree : ThresholdTree
+    columns : how to read the columns of X
+    hits : (n_leaves, n_clusters), weight of the rows of each of ``tree.leaves`` by reference label
+    costs : (n_clusters,), k-means cost of each cluster
+    reference_cost : k-means cost of the reference
+    profiles : (n_clusters, n_features), cluster means in the columns of X; NaN for an empty one
+    spread : (n_features,), standard deviation of each column of X
+    """
+
+    tree: ThresholdTree
+    columns: Columns
+    hits: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    reference_cost: float
+    profiles: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Weight of the rows of each cluster."""
+        leaves = self.tree.leaves
+        return np.bincount(
+            self.tree.label[leaves], self.tree.weight[leaves], minlength=self.tree.n_clusters
+        ).astype(np.float64)
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """Unit of a change of each column: its standard deviation, or 1 where that is 0."""
+        return np.where(self.spread > 0, self.spread, 1.0)

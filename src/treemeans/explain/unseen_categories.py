@@ -1,0 +1,83 @@
+"""Rows that have none of the categories that the training rows had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from treemeans.columns import Columns
+from treemeans.tree import ThresholdTree
+
+_MOST_CATEGORIES = 8  # that are written out
+
+
+class UnseenCategories:
+    """Which rows have a category that was not seen in training, and what it is called.
+
+    In the training rows exactly one column of a ``complete`` source is 1. A row in which all of
+    them are 0 therefore has another category, and conditions such as ``plan = pro``, which rest on
+    there being no other, are not true of it.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    columns : tuple of Column
+    X : array or sparse matrix
+
+    Examples
+    --------
+    >>> from treemeans.columns import Column
+    >>> tree = ThresholdTree([0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1], [0, 0, 1], 2)
+    >>> columns = tuple(
+    ...     Column(f"plan={value}", "category", source="plan", value=value, complete=True)
+    ...     for value in ("basic", "pro")
+    ... )
+    >>> unseen = UnseenCategories(tree, columns, np.array([[0.0, 1.0], [0.0, 0.0]]))
+    >>> unseen.sources_of(0), unseen.sources_of(1)
+    ((), ('plan',))
+    >>> unseen.named({"plan": {1: "enterprise"}}).words("plan", 1)
+    'plan is "enterprise", which was not seen in training; treated as none of basic, pro'
+    """
+
+    def __init__(self, tree: ThresholdTree, columns: Columns, X: Any) -> None:
+        self._categories: dict[str, list[str]] = {}
+        self._rows: dict[str, NDArray[np.bool_]] = {}
+        self._names: Mapping[str, Mapping[int, str]] = {}
+        cut = {columns[f].source for f in np.unique(tree.feature[~tree.is_leaf]).tolist()}
+        for source in sorted(cut - {""}):
+            members = [
+                i for i, c in enumerate(columns) if c.kind == "category" and c.source == source
+            ]
+            rows = _all_zero(X, members)
+            if all(columns[i].complete for i in members) and rows.any():
+                self._rows[source] = rows
+                self._categories[source] = [columns[i].value for i in members]
+
+    def named(self, names: Mapping[str, Mapping[int, str]]) -> UnseenCategories:
+        """The same, with the categories that rows have, by source and number of the row."""
+        found = UnseenCategories.__new__(UnseenCategories)
+        found._categories, found._rows, found._names = self._categories, self._rows, names
+        return found
+
+    def sources_of(self, row: int) -> tuple[str, ...]:
+        """The sources of which a row has an unseen category."""
+        return tuple(source for source, rows in self._rows.items() if rows[row])
+
+    def words(self, source: str, row: int) -> str:
+        """What is true of a row with an unseen category."""
+        known = self._categories[source]
+        more = len(known) - _MOST_CATEGORIES
+        none = ", ".join(known[:_MOST_CATEGORIES]) + (f" and {more} more" if more > 0 else "")
+        name = self._names.get(source, {}).get(row)
+        if name is None:
+            return f"{source} is none of {none}, which was not seen in training"
+        return f'{source} is "{name}", which was not seen in training; treated as none of {none}'
+
+
+def _all_zero(X: Any, members: list[int]) -> NDArray[np.bool_]:
+    part = X.tocsc()[:, members].toarray() if sparse.issparse(X) else X[:, members]
+    return np.asarray((part == 0).all(axis=1))

@@ -1,0 +1,25 @@
+"""The searches: each takes a tree and cuts it further."""
+
+from treemeans.growth.cart import cart
+from treemeans.growth.emn import emn
+from treemeans.growth.exgreedy import exgreedy
+from treemeans.growth.expansion import expand
+from treemeans.growth.given_tree import follow
+from treemeans.growth.imm import imm
+from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.growth.kauri import kauri
+from treemeans.growth.kdtree import kdtree
+from treemeans.growth.random_cuts import random_cuts
+
+__all__ = [
+    "InMemoryTree",
+    "cart",
+    "emn",
+    "exgreedy",
+    "expand",
+    "follow",
+    "imm",
+    "kauri",
+    "kdtree",
+    "random_cuts",
+]

@@ -1,0 +1,70 @@
+"""A base tree the user brings: a ThresholdTree, or a fitted decision tree of scikit-learn."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.growth.proposed_cut import RowCut, mid_gap
+from treemeans.tree import ThresholdTree
+
+
+def follow(
+    growing: InMemoryTree, tree: ThresholdTree, *, recenter: bool = False, priced: bool = True
+) -> dict[int, int]:
+    """Cut a tree of one leaf as ``tree`` is cut. Leaves are labelled by the surrogate cost.
+
+    A cut that the limits forbid is not made, and what is below it is dropped: one on a feature
+    that may not be cut, too deep, with too light a side, or that saves less than its price.
+
+    Parameters
+    ----------
+    recenter : move thresholds half way between the values of the node's rows around them
+    priced : whether prices count; not where the tree's search has paid them already
+
+    Returns
+    -------
+    The growing tree's node for each node of the tree that is not dropped.
+    """
+    place = {0: 0}
+    inner = np.flatnonzero(~tree.is_leaf)
+    for node in inner[np.argsort(tree.growth[inner])].tolist():
+        if node not in place:
+            continue
+        here, feature, threshold = place[node], int(tree.feature[node]), float(tree.threshold[node])
+        cut = RowCut.of(growing, here, feature, threshold)
+        if not cut.is_permitted(priced=priced):
+            continue
+        middle = mid_gap(cut.values, threshold) if recenter else threshold
+        children = growing.split(here, feature, threshold if middle is None else middle)
+        place[int(tree.left[node])], place[int(tree.right[node])] = children
+    return place
+
+
+def from_sklearn(estimator: Any) -> ThresholdTree:
+    """The cuts of a fitted scikit-learn decision tree."""
+    tree = estimator.tree_
+    leaf = tree.children_left == tree.children_right
+    return ThresholdTree(
+        feature=np.where(leaf, -1, tree.feature),
+        threshold=np.where(leaf, np.nan, _as_double(tree.threshold)),
+        left=np.where(leaf, -1, tree.children_left),
+        right=np.where(leaf, -1, tree.children_right),
+        label=np.zeros(tree.node_count, dtype=np.int32),
+        n_features=tree.n_features,
+    )
+
+
+def _as_double(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The thresholds that do for float64 what these do for values rounded to float32.
+
+    scikit-learn compares float32(x) <= t. Let a be the largest float32 up to t and b the next one:
+    x goes left if it rounds to a or less, that is if it lies below the middle of a and b (or on
+    it, when a is the even one of the two).
+    """
+    a = threshold.astype(np.float32)
+    a = np.where(a > threshold, np.nextafter(a, np.float32(-np.inf)), a)
+    b = np.nextafter(a, np.float32(np.inf))
+    middle = a.astype(np.float64) / 2 + b.astype(np.float64) / 2
+    return np.where(middle.astype(np.float32) == a, middle, np.nextafter(middle, -np.inf))

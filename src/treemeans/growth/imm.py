@@ -1,0 +1,27 @@
+"""Iterative Mistake Minimization (Dasgupta, Frost, Moshkovitz, Rashtchian 2020): the base tree."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.growth.mistake_search import MistakeSearch
+from treemeans.growth.separate_centers import separate
+from treemeans.progress import Progress
+
+
+def imm(growing: InMemoryTree, centers: NDArray[np.float64], progress: Progress) -> None:
+    """Cut a tree of one leaf until every leaf holds one center, and label it with that center.
+
+    Each cut parts the fewest rows from their center; rows once parted count no more. Every value
+    of a row or a center is a candidate.
+
+    Parameters
+    ----------
+    centers : (k, n_features), in the columns of the table. A center with a NaN (a cluster without
+        rows has no place in a pipeline's input) gets no leaf; of centers that coincide, only the
+        first gets one.
+    """
+    by_feature = np.ascontiguousarray(centers.T)
+    least = growing.limits.min_weight if growing.limits.min_weight > 1 else 0
+    search = MistakeSearch(growing, by_feature, per_center=False, least=least)
+    separate(growing, by_feature, search, progress)

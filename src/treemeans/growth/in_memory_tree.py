@@ -1,0 +1,138 @@
+"""InMemoryTree: a tree that grows on rows in one memory. It knows which are in which node."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+from treemeans.costs import CostTable
+from treemeans.growth.growing_tree import Cut, GrowingTree
+from treemeans.limits import Limits
+from treemeans.rows import Table
+from treemeans.tree import ThresholdTree
+
+
+class InMemoryTree(GrowingTree):
+    """A sprout whose rows are at hand.
+
+    The rows of a node stand together in ``_rows``, so those of its children are two neighbouring
+    parts of the same stretch.
+    """
+
+    totals: list[NDArray[np.int64]]
+
+    def __init__(
+        self, table: Table, costs: CostTable, n_threads: int, limits: Limits | None = None
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.costs = costs
+        self.n_threads = n_threads
+        self.limits = Limits() if limits is None else limits
+        self.allowed = table.allowed
+        self.whole = costs.whole
+        self.slot_prices = self.limits.slot_prices(table.bins.feature, costs.whole)
+        self.cut_limits = _core.Limits(
+            None if costs.weights is None else costs.weights.values,
+            self.limits.min_weight,
+            self.slot_prices,
+        )
+        self.totals = []
+        self._stretch: list[tuple[int, int]] = []
+        self._rows = costs.rows.copy()
+        self._add(0, len(self._rows), self._sum(self._rows), label=0, depth=0)
+
+    def rows(self, node: int) -> NDArray[np.int32]:
+        """Rows in a node, ascending."""
+        begin, end = self._stretch[node]
+        return self._rows[begin:end]
+
+    def weight(self, node: int) -> int:
+        """Weight of a node's rows: their number, or in units of the cost table's weights."""
+        rows, weights = self.rows(node), self.costs.weights
+        return len(rows) if weights is None else int(weights.values[rows].sum())
+
+    def is_empty(self, node: int) -> bool:
+        """Whether a node has no rows."""
+        return len(self.rows(node)) == 0
+
+    def split(self, node: int, feature: int, threshold: float) -> tuple[int, int]:
+        """Cut a leaf. Its children are labelled by the surrogate cost."""
+        begin, end = self._stretch[node]
+        n_left = _core.partition(
+            self.table.points, self._rows[begin:end], feature, threshold, self.n_threads
+        )
+        middle = begin + n_left
+        # The smaller side is summed; the other is the difference, which is exact.
+        if n_left <= end - middle:
+            left_totals = self._sum(self._rows[begin:middle])
+            right_totals = self.totals[node] - left_totals
+        else:
+            right_totals = self._sum(self._rows[middle:end])
+            left_totals = self.totals[node] - right_totals
+        label, depth = self.label[node], self.depth[node] + 1
+        left = self._add(begin, middle, left_totals, label, depth)
+        right = self._add(middle, end, right_totals, label, depth)
+        self.make_inner(node, feature, threshold, left, right)
+        return left, right
+
+    def least_cut(self, node: int) -> Cut | None:
+        """The cut of a leaf that leaves the least surrogate cost."""
+        return _core.surrogate_cut(
+            self.table.bins,
+            self.table.points,
+            self.rows(node),
+            self.costs.regrets.values,
+            self.totals[node],
+            self.cheapest(node),
+            self.cut_limits,
+            self.n_threads,
+        )
+
+    def leaf_of_row(self) -> NDArray[np.int32]:
+        """Leaf of every row of the table; -1 for a row without weight, which is in none."""
+        leaves = sorted(self.leaves, key=lambda leaf: self._stretch[leaf])
+        found = np.full(self.table.n_rows, -1, dtype=np.int32)
+        found[self._rows] = np.repeat(leaves, [len(self.rows(leaf)) for leaf in leaves])
+        return found
+
+    def as_expanded(self) -> ThresholdTree:
+        """The tree with the labels it ends with: if no cut was added, those of its base tree."""
+        tree = self.freeze()
+        if self.base_labels is None or tree.n_nodes > len(self.base_labels):
+            return tree
+        return replace(tree, label=self.base_labels)
+
+    def freeze(self) -> ThresholdTree:
+        """The tree as it is now."""
+        base, weights, regrets = self.costs.base, self.costs.weights, self.costs.regrets
+        return ThresholdTree(
+            feature=np.array(self.feature),
+            threshold=np.array(self.threshold),
+            left=np.array(self.left),
+            right=np.array(self.right),
+            label=np.array(self.label),
+            n_features=self.table.n_features,
+            weight=np.diff(self._stretch)[:, 0].astype(np.float64)
+            if weights is None
+            else weights.to_float(self._sum_by_node(weights.values)),
+            costs=base.to_float(self._sum_by_node(base.values))[:, None]
+            + regrets.to_float(np.array(self.totals)),
+            growth=np.array(self.growth),
+        )
+
+    def _add(self, begin: int, end: int, totals: NDArray[np.int64], label: int, depth: int) -> int:
+        """A new leaf; an empty one keeps ``label``, its parent's."""
+        self.totals.append(totals)
+        self._stretch.append((begin, end))
+        return self.add_leaf(int(totals.argmin()) if end > begin else label, depth)
+
+    def _sum(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        return _core.sum_regrets(self.costs.regrets.values, rows, self.n_threads)
+
+    def _sum_by_node(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum of a column over the rows of each node."""
+        upto = np.concatenate([[0], np.cumsum(values[self._rows])])
+        begin, end = np.array(self._stretch).T
+        return np.asarray(upto[end] - upto[begin])

@@ -1,0 +1,70 @@
+"""The search of IMM and EMN: cuts that part few rows from their center."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+from treemeans.growth.growing_tree import Cut
+from treemeans.growth.in_memory_tree import InMemoryTree
+
+SHIFT = 20  # prices are counted in 2**-20 of a row; weights are in small enough units
+
+
+class MistakeSearch:
+    """The cut with the fewest mistakes: rows that part from their center and had not before.
+
+    Parameters
+    ----------
+    by_feature : (n_features, k), the centers
+    per_center : whether the mistakes are divided by the smaller number of centers on either side
+    least : weight that must lie on each side of a cut; 0 where a side may be empty
+    """
+
+    def __init__(
+        self,
+        growing: InMemoryTree,
+        by_feature: NDArray[np.float64],
+        *,
+        per_center: bool,
+        least: int,
+    ) -> None:
+        costs = growing.costs
+        self._growing = growing
+        self._by_feature = by_feature
+        self._per_center = per_center
+        self._shift = SHIFT if costs.weights is None else 0
+        weights = None if costs.weights is None else costs.weights.values
+        prices = growing.limits.slot_prices(
+            growing.table.bins.feature, math.ldexp(costs.total_weight, self._shift)
+        )
+        self._limits = _core.Limits(weights, least, prices)
+        self._counts = _core.MistakeCounts(
+            growing.table.bins,
+            costs.n_clusters,
+            costs.nearest,
+            weights,
+            np.ones(growing.table.n_rows, dtype=np.uint8),
+            growing.n_threads,
+        )
+
+    def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
+        """The best cut with one of the ``members`` on each side; None if there is none."""
+        return self._counts.cut(
+            self._growing.table.points,
+            self._growing.rows(node),
+            self._by_feature,
+            members.tolist(),
+            self._per_center,
+            self._limits,
+            self._shift,
+            self._growing.n_threads,
+        )
+
+    def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
+        """Rows that did not go with their center count no more."""
+        growing = self._growing
+        self._counts.remove_separated(
+            growing.rows(node), len(growing.rows(left)), goes_left.view(np.uint8), growing.n_threads
+        )

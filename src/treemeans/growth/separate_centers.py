@@ -1,0 +1,62 @@
+"""Base trees that separate the reference centers: what IMM, EMN and ExGreedy have in common."""
+
+from collections import deque
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.growth.growing_tree import Cut, GrowingTree
+from treemeans.growth.leaf_label import label_by_center
+from treemeans.progress import Progress
+
+
+class Search(Protocol):
+    """Where to cut a node that holds several centers."""
+
+    def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
+        """The best cut with one of the ``members`` on each side; None if there is none."""
+
+    def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
+        """A node has been cut; ``goes_left`` says which centers went with its left child."""
+
+
+def separate(
+    growing: GrowingTree, by_feature: NDArray[np.float64], search: Search, progress: Progress
+) -> None:
+    """Cut a tree of one leaf until every leaf holds one center, and label it with that center.
+
+    A leaf that the limits forbid to cut holds several: it is labelled with its cheapest center. A
+    leaf whose centers cannot be told apart is labelled with the first of them.
+
+    Parameters
+    ----------
+    by_feature : (n_features, k), the centers. One with a NaN (a cluster without rows has no place
+        in a pipeline's input) gets no leaf; of centers that coincide, only the first gets one.
+    """
+    alone: list[tuple[int, int]] = []
+    queue = deque([(0, np.flatnonzero(np.isfinite(by_feature).all(axis=0)))])
+    while queue:
+        node, members = queue.popleft()
+        several = len(members) > 1
+        cut = search.cut(node, members) if several and growing.may_cut(node) else None
+        if cut is None:
+            if not (several and _limited(growing, node)):
+                alone.append((node, int(members[0])))
+            continue
+        goes_left = by_feature[cut.feature] <= cut.threshold
+        left, right = growing.split(node, cut.feature, cut.threshold)
+        search.carried_out(node, left, goes_left)
+        queue.append((left, members[goes_left[members]]))
+        queue.append((right, members[~goes_left[members]]))
+        progress.update(growing.n_leaves)
+    for node in growing.leaves:
+        growing.relabel(node)
+    for node, center in alone:
+        label_by_center(growing, node, center)
+
+
+def _limited(growing: GrowingTree, node: int) -> bool:
+    """Whether there might be more cuts if the user had set no limits."""
+    few = not growing.allowed.all()
+    return few or growing.limits.min_weight > 1 or not growing.may_cut(node)

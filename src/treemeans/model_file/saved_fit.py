@@ -1,0 +1,223 @@
+"""The result of a fit, without its rows, as a JSON document and back."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.columns import Column
+from treemeans.cost_path import PATH_DTYPE, path_row
+from treemeans.costs import GroupStatistics
+from treemeans.fit_result import FitResult
+from treemeans.model_file.checked_entries import Entries, UnreadableError
+from treemeans.model_file.saved_parameters import NotSaved
+from treemeans.model_file.saved_sizes import Sizes, read_steps, write_steps
+from treemeans.reference import Reference
+from treemeans.tree import ThresholdTree
+
+_PATH = ("surrogate_cost", "kmeans_cost", "accuracy")  # the rest of a row follows from these
+_MOST_CODES = 2**24  # of categories, as in a tree
+_COLUMN = {field.name: field.default for field in fields(Column)}
+
+
+def write_fit(record: FitResult) -> dict[str, Any]:
+    """The record as plain values.
+
+    Means of clusters, profiles and ratios are not in it: they follow from sums and costs.
+    """
+    one_space = record.profile is record.leaves
+    return {
+        "columns": [_write_column(column) for column in record.columns],
+        "short": bool(record.short),
+        "reference": {
+            "centers": record.reference.centers.tolist(),
+            "cost": float(record.reference_cost),
+            "pipeline": record.reference.pipeline is not None,
+        },
+        "tree": _write_tree(record.tree),
+        "sizes": write_steps(Sizes.of(record.tree, record.sizes)),
+        "path": {name: record.path[name].tolist() for name in _PATH},
+        "centers": record.centers.tolist(),
+        "hits": record.hits.tolist(),
+        "sums": _write_sums(record.leaves),
+        "profile": None if one_space else _write_sums(record.profile),
+        "spread": record.spread.tolist(),
+    }
+
+
+def read_fit(entries: Entries, version: int) -> FitResult:
+    """The record of a document of some version of the format; or UnreadableError."""
+    columns = tuple(_read_column(entry, version) for entry in entries.each("columns", at_least=1))
+    reference = entries.within("reference")
+    in_pipeline = reference.flag("pipeline")
+    centers = reference.matrix("centers", None, None if in_pipeline else len(columns))
+    cost = reference.number("cost", least=0.0)
+    reference.end()
+
+    tree = _read_tree(entries.within("tree"), len(columns), len(centers), version)
+    sizes = read_steps(entries.each("sizes", at_least=1), tree)
+    hits = entries.matrix("hits", tree.n_leaves, len(centers), least=0.0)
+    centers_of_costs = entries.matrix("centers", *centers.shape)
+    weight = hits.sum(axis=1)
+    leaves = profile = _read_leaves(
+        entries.within("sums"), weight, centers.shape[1], tree.costs[tree.leaves], centers_of_costs
+    )
+    if in_pipeline or not entries.is_null("profile"):
+        profile = _read_sums(entries.within("profile"), weight, len(columns))
+    return FitResult(
+        tree=tree,
+        sizes=sizes,
+        path=_read_path(entries.within("path"), sizes, cost),
+        reference=Reference(centers, NotSaved("pipeline") if in_pipeline else None, True),
+        reference_cost=cost,
+        centers=centers_of_costs,
+        leaves=leaves,
+        profile=profile,
+        hits=hits,
+        spread=entries.floats("spread", len(columns), least=0.0),
+        columns=columns,
+        short=entries.flag("short"),
+        rows=None,
+    )
+
+
+def _write_column(column: Column) -> dict[str, Any]:
+    values = {name: getattr(column, name) for name in _COLUMN}
+    told = {name: value for name, value in values.items() if value != _COLUMN[name]}
+    return {name: list(told[name]) if name == "categories" else told[name] for name in told}
+
+
+def _read_column(entry: Entries, version: int) -> Column:
+    # What an entry holds is told by its default: False, None, an empty tuple, or text.
+    reads: dict[Any, Any] = {False: entry.flag, None: entry.number, (): entry.texts}
+    given: dict[str, Any] = {
+        name: reads.get(default, entry.text)(name)
+        for name, default in _COLUMN.items()
+        if name == "name" or (entry.has(name) and (version > 1 or name != "categories"))
+    }
+    if "categories" in given:
+        given["categories"] = tuple(given["categories"])
+    entry.end()
+    try:
+        return Column(**given)
+    except ValueError as error:
+        raise UnreadableError(f"a column cannot be: {error}") from error
+
+
+def _write_tree(tree: ThresholdTree) -> dict[str, Any]:
+    """The arrays of a tree. Those of missing values and categories are left out if it has none.
+
+    JSON has no infinity: an infinite threshold is written as null, and is known by its node having
+    neither a threshold nor categories; the side of missing values tells its sign.
+    """
+    more: dict[str, Any] = {}
+    if tree.accepts_missing:
+        more["missing_left"] = tree.missing_left.tolist()
+    if len(tree.category_codes):
+        first = tree.category_first.tolist()
+        codes = tree.category_codes.tolist()
+        more["categories"] = [codes[i:j] for i, j in pairwise(first)]
+    arrays = {
+        "feature": tree.feature.tolist(),
+        "threshold": _with_nulls(tree.threshold),
+        "left": tree.left.tolist(),
+        "right": tree.right.tolist(),
+        "label": tree.label.tolist(),
+        "growth": tree.growth.tolist(),
+        "below": _with_nulls(tree.gap[:, 0]),
+        "above": _with_nulls(tree.gap[:, 1]),
+        "weight": tree.weight.tolist(),
+        "costs": tree.costs.tolist(),
+    }
+    return arrays | more
+
+
+def _read_tree(entries: Entries, n_features: int, n_clusters: int, version: int) -> ThresholdTree:
+    feature = entries.integers("feature", None, -1, n_features - 1)
+    n = len(feature)
+    if n == 0:
+        raise UnreadableError("the tree has no nodes")
+    gap = [entries.floats(side, n, gaps=True) for side in ("below", "above")]
+    empty = [-np.inf, np.inf]  # no row came to that side of a cut
+    parts: dict[str, Any] = {
+        "threshold": entries.floats("threshold", n, gaps=True),
+        "left": entries.integers("left", n, -1, n - 1),
+        "right": entries.integers("right", n, -1, n - 1),
+        "label": entries.integers("label", n, 0, n_clusters - 1),
+        "growth": entries.integers("growth", n, 0, n),
+        "weight": entries.floats("weight", n, least=0.0),
+        "costs": entries.matrix("costs", n, n_clusters),
+        "gap": np.where(np.isnan(gap), np.array(empty)[:, None], gap).T,
+    }
+    if version > 1:
+        _read_split_kinds(entries, feature, parts)
+    entries.end()
+    try:
+        return ThresholdTree(feature=feature, n_features=n_features, **parts)
+    except ValueError as error:
+        raise UnreadableError(f"the tree is invalid: {error}") from error
+
+
+def _read_split_kinds(entries: Entries, feature: NDArray[np.int32], parts: dict[str, Any]) -> None:
+    """Add the arrays of missing values and categories, and the thresholds that are infinite."""
+    n = len(feature)
+    sides = np.full(n, -1, dtype=np.int32)
+    categories: list[NDArray[np.int32]] = [np.empty(0, dtype=np.int32)] * n
+    if entries.has("missing_left"):
+        sides = entries.integers("missing_left", n, -1, 1)
+    if entries.has("categories"):
+        categories = entries.integer_lists("categories", n, 0, _MOST_CODES - 1)
+    n_codes = np.array([len(codes) for codes in categories])
+    unknown = np.isnan(parts["threshold"]) & (feature >= 0) & (n_codes == 0)
+    parts["threshold"][unknown & (sides == 0)] = np.inf
+    parts["threshold"][unknown & (sides == 1)] = -np.inf
+    parts["missing_left"] = sides
+    parts["category_first"] = np.append(0, np.cumsum(n_codes))
+    parts["category_codes"] = np.concatenate(categories)
+
+
+def _write_sums(sums: GroupStatistics) -> dict[str, Any]:
+    written = {"shift": sums.shift.tolist(), "leaves": sums.sums.tolist()}
+    if sums.within is not None:
+        written["within"] = sums.within.tolist()
+    return written
+
+
+def _read_sums(entries: Entries, weight: NDArray[np.float64], dimension: int) -> GroupStatistics:
+    sums = entries.matrix("leaves", len(weight), dimension)
+    shift = entries.floats("shift", dimension)
+    within = entries.floats("within", len(weight), least=0.0) if entries.has("within") else None
+    entries.end()
+    return GroupStatistics(weight, sums, shift, within)
+
+
+def _read_leaves(
+    entries: Entries,
+    weight: NDArray[np.float64],
+    dimension: int,
+    costs: NDArray[np.float64],
+    centers: NDArray[np.float64],
+) -> GroupStatistics:
+    """Sums with costs about the means; files of earlier releases leave these to be worked out."""
+    leaves = _read_sums(entries, weight, dimension)
+    if leaves.within is None:
+        with np.errstate(all="ignore"):  # means that are too large are refused later
+            leaves = GroupStatistics.of(leaves, costs, centers, 0.0, None)
+    return leaves
+
+
+def _read_path(entries: Entries, sizes: Sizes, reference_cost: float) -> NDArray[np.void]:
+    costs, means, accuracy = (entries.floats(name, len(sizes)).tolist() for name in _PATH)
+    entries.end()
+    path = np.zeros(len(sizes), dtype=PATH_DTYPE)
+    for i, n_leaves in enumerate(sizes):
+        path[i] = path_row(n_leaves, costs[i], means[i], reference_cost, accuracy[i])
+    return path
+
+
+def _with_nulls(values: NDArray[np.float64]) -> list[float | None]:
+    return [value if np.isfinite(value) else None for value in values.tolist()]

@@ -1,0 +1,165 @@
+"""The reference clustering of partitioned rows, from the same arguments as in memory."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+
+from treemeans.partitioned.clustering.center_statistics import AssignToCenters
+from treemeans.partitioned.clustering.fixed_point_columns import FixedPointColumns
+from treemeans.partitioned.clustering.partitioned_kmeans import kmeans, one_thread, sample_size
+from treemeans.partitioned.clustering.partitioned_scaler import name_columns
+from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows
+from treemeans.partitioned.partition import Partition
+from treemeans.partitioned.row_summary import RowSummary
+from treemeans.reference import (
+    Reference,
+    check_clusterer,
+    fit_reference,
+    is_fitted,
+    last_step,
+    ready_reference,
+)
+from treemeans.validation import check_enough_rows
+
+Floats = NDArray[np.float64]
+
+_LEAST_TOL = 1e-4  # MiniBatchKMeans stops by other rules; its tolerance may be 0
+
+
+def fit_reference_on(
+    partitions: PartitionedRows,
+    summary: RowSummary,
+    reference: Any,
+    n_clusters: int | None,
+    random_state: Any,
+) -> Reference:
+    """Centers of ``reference``, which may be anything it may be in memory if passes can fit it.
+
+    Parameters
+    ----------
+    partitions, summary : the rows, and what the first pass found
+    reference, n_clusters, random_state : as the user gave them
+    """
+    shape = summary.n_rows, partitions.n_features
+    if n_clusters is not None:
+        check_enough_rows(shape[0], n_clusters)
+    if summary.weight == 0:
+        raise ValueError("sample_weight is zero for every row, so there is nothing to cluster.")
+    if isinstance(reference, FrozenEstimator):
+        reference = reference.estimator
+    if reference is None:
+        assert n_clusters is not None
+        return _fit(partitions, summary, None, n_clusters, random_state)
+    if hasattr(reference, "fit"):
+        check_clusterer(last_step(reference))
+        if not is_fitted(reference):
+            _check_possible(reference, n_clusters)
+            k = last_step(reference).n_clusters
+            check_enough_rows(shape[0], k)
+            return _fit(partitions, summary, reference, k, random_state)
+    return ready_reference(reference, n_clusters, shape, given=True)
+
+
+def centers_in_columns(
+    partitions: PartitionedRows, reference: Reference, summary: RowSummary
+) -> Floats:
+    """The centers in the columns of X; with a pipeline, the means of the rows nearest to each.
+
+    That takes a pass. A center that is nearest to no row gets NaN.
+    """
+    if reference.pipeline is None:
+        return reference.centers
+    columns = FixedPointColumns.of(
+        summary.low, summary.high, summary.weight, summary.integer_weights
+    )
+    return columns.means(
+        partitions.map_reduce(AssignToCenters(reference, columns, in_columns=True)).sums
+    )
+
+
+def _check_possible(reference: Any, n_clusters: int | None) -> None:
+    """Refuse a reference that sums over partitions cannot fit."""
+    clusterer = last_step(reference)
+    steps = [] if reference is clusterer else [step for _, step in reference.steps[:-1]]
+    if not (
+        isinstance(clusterer, KMeans | MiniBatchKMeans)
+        and not callable(clusterer.init)
+        and len(steps) <= 1
+        and all(isinstance(step, StandardScaler) for step in steps)
+    ):
+        names = ", ".join(type(step).__name__ for step in [*steps, clusterer])
+        raise ValueError(
+            f"A reference of {names} cannot be fitted on partitioned rows; fit it on a sample and "
+            "pass it fitted. KMeans can, after a StandardScaler or without."
+        )
+    if n_clusters is not None and clusterer.n_clusters != n_clusters:
+        raise ValueError(
+            f"n_clusters={n_clusters}, but {type(reference).__name__} has "
+            f"{clusterer.n_clusters} clusters."
+        )
+
+
+def _fit(
+    partitions: PartitionedRows,
+    summary: RowSummary,
+    reference: Any,
+    n_clusters: int,
+    random_state: Any,
+) -> Reference:
+    """Fit in passes; or in memory, if there are no more rows than a pass would draw."""
+    if summary.n_rows > sample_size(partitions.n_features, n_clusters):
+        model = KMeans(n_clusters) if reference is None else last_step(reference)
+        return kmeans(
+            partitions,
+            summary,
+            n_clusters,
+            _seed(random_state if model.random_state is None else model.random_state),
+            before=reference[:-1] if _has_steps(reference) else None,
+            max_iter=model.max_iter,
+            tol=max(model.tol, _LEAST_TOL) if isinstance(model, MiniBatchKMeans) else model.tol,
+            init=None if isinstance(model.init, str) else model.init,
+        )
+    X, weights = partitions.map_reduce(CollectRows())
+    with one_thread():
+        fitted = fit_reference(reference, n_clusters, X, X, weights, random_state)
+    if fitted.pipeline is not None:
+        name_columns(fitted.pipeline, partitions.names)
+    return fitted
+
+
+def _has_steps(reference: Any) -> bool:
+    return isinstance(reference, Pipeline) and len(reference) > 1
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+@dataclass(frozen=True)
+class CollectRows(MapReduceStep[tuple[NDArray[Any], Floats | None]]):
+    """Bring all rows and their weights to the driver; only for few rows."""
+
+    def map(self, partition: Partition) -> tuple[NDArray[Any], Floats | None]:
+        """Return the rows of one partition."""
+        return partition.X, partition.weights
+
+    def reduce(
+        self, one: tuple[NDArray[Any], Floats | None], other: tuple[NDArray[Any], Floats | None]
+    ) -> tuple[NDArray[Any], Floats | None]:
+        """Append the rows that come later."""
+        weights = None
+        if one[1] is not None and other[1] is not None:
+            weights = np.concatenate([one[1], other[1]])
+        return np.concatenate([one[0], other[0]]), weights

@@ -1,0 +1,89 @@
+"""The interface between a fit and the place where its rows are: one map/reduce step per pass."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.partitioned.partition import Partition
+
+Result = TypeVar("Result")
+
+
+class MapReduceStep(ABC, Generic[Result]):
+    """What one pass computes: a small, picklable dataclass that travels to every partition.
+
+    A step changes nothing, and the same partition gives the same result every time: a partition
+    whose worker is lost is mapped again.
+    """
+
+    @abstractmethod
+    def map(self, partition: Partition) -> Result:
+        """Compute the result of one partition. Runs where its rows are."""
+
+    @abstractmethod
+    def reduce(self, one: Result, other: Result) -> Result:
+        """Combine the results of two runs of partitions, of which ``one`` comes first.
+
+        Integer sums, minima and maxima do not depend on where partitions begin or how results are
+        paired; a step that returns anything else must not rely on either.
+        """
+
+
+@dataclass(frozen=True)
+class CombinedSteps(MapReduceStep[tuple[Any, ...]]):
+    """Several steps in a single pass; the result is a tuple of theirs."""
+
+    steps: tuple[MapReduceStep[Any], ...]
+
+    def map(self, partition: Partition) -> tuple[Any, ...]:
+        """Map the partition by every step."""
+        return tuple(step.map(partition) for step in self.steps)
+
+    def reduce(self, one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Reduce the results step by step."""
+        return tuple(step.reduce(a, b) for step, a, b in zip(self.steps, one, other, strict=True))
+
+
+class PartitionedRows(ABC):
+    """Rows in partitions, over which every call of `map_reduce` makes one pass.
+
+    Attributes
+    ----------
+    n_partitions : number of partitions, empty ones included
+    n_features : number of columns
+    names : names of the columns if they are all strings; otherwise None
+    dates : names of the columns that hold dates, which are read as days since 1970
+    booleans : names of the columns that hold true and false, which become 1 and 0
+    first_rows : index of each partition's first row among all rows; None until they are counted
+    passes_expected : about how many passes are still to come; 0 if unknown
+    n_jobs : number of reading threads, as joblib counts them; ignored where a scheduler decides
+    """
+
+    n_partitions: int
+    n_features: int
+    names: NDArray[np.object_] | None
+    dates: list[str]
+    booleans: list[str]
+    first_rows: NDArray[np.int64] | None
+    passes_expected: int = 0
+    n_jobs: int | None = None
+
+    @abstractmethod
+    def map_reduce(self, step: MapReduceStep[Result]) -> Result:
+        """Map every partition that has rows, and reduce the results in the order of partitions."""
+
+    def expect_passes(self, n_passes: int) -> None:
+        """Announce about how many passes are still to come, for estimates of the time left."""
+        self.passes_expected = n_passes
+
+
+def reduce_in_order(step: MapReduceStep[Result], results: Iterable[Result]) -> Result:
+    """Reduce results that come in the order of the partitions."""
+    return reduce(step.reduce, results)

@@ -1,0 +1,119 @@
+"""Partition: the rows of one partition in memory, while a map/reduce step reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from treemeans import _core
+from treemeans.columns.dates import dates_as_days
+from treemeans.rows import as_points
+from treemeans.rows.dense_points import NUMBER_TYPES
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Rows that are in memory together.
+
+    Attributes
+    ----------
+    number : number of the partition, from 0
+    first_row : index of its first row among all rows; -1 until the rows have been counted
+    X : (n, d), of a number type that the kernels read
+    raw : the same rows as the user gave them, for the transformers of a reference pipeline
+    weights : weights of the rows; None where all are 1
+    """
+
+    number: int
+    first_row: int
+    X: NDArray[Any]
+    raw: Any
+    weights: NDArray[np.float64] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @cached_property
+    def points(self) -> _core.Points:
+        """The kernels' view of X."""
+        return as_points(self.X)
+
+
+@dataclass(frozen=True)
+class PartitionSchema:
+    """What all partitions must have in common.
+
+    Attributes
+    ----------
+    n_features : number of columns
+    names : names of the columns; None where they have none, or some are not strings
+    """
+
+    n_features: int
+    names: tuple[str, ...] | None = None
+
+    def partition(self, number: int, first_row: int, raw: Any, weights: Any = None) -> Partition:
+        """Check rows of any kind and make a `Partition` of them.
+
+        NaN and infinity pass here: the first pass of a fit (`SummarizeRows`) refuses them.
+        """
+        table = np.asarray(self._numbers(number, raw))
+        if table.ndim != 2 or table.shape[1] != self.n_features:
+            raise ValueError(
+                f"Partition {number} has the shape {table.shape}; the others have "
+                f"{self.n_features} columns."
+            )
+        if weights is not None:
+            weights = np.ascontiguousarray(weights, dtype=np.float64)
+            if weights.shape != (len(table),):
+                raise ValueError(
+                    f"Partition {number} has {len(table)} rows, but weights of the shape "
+                    f"{weights.shape}."
+                )
+            check_weights(number, weights)
+        return Partition(number, first_row, table, raw, weights)
+
+    def _numbers(self, number: int, raw: Any) -> NDArray[Any]:
+        if sparse.issparse(raw):
+            raise ValueError(
+                f"Partition {number} is sparse; partitions must be dense arrays or data frames."
+            )
+        names = _names_of(raw)
+        if self.names is not None and names is not None and names != self.names:
+            raise ValueError(
+                f"Partition {number} has the columns {_some(names)}; the first one has "
+                f"{_some(self.names)}."
+            )
+        table = np.asarray(dates_as_days(raw))
+        if table.dtype.newbyteorder("=").type in NUMBER_TYPES:
+            return table
+        try:
+            return table.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Partition {number} holds something that is no number ({table.dtype}): {error}."
+            ) from error
+
+
+def check_weights(number: int, weights: NDArray[np.float64]) -> None:
+    """Refuse weights of a partition that are negative or not finite."""
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(f"The weights of partition {number} must be finite and not negative.")
+
+
+def _names_of(raw: Any) -> tuple[str, ...] | None:
+    columns = getattr(raw, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return tuple(columns)
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")

@@ -1,0 +1,159 @@
+"""A fit on partitioned rows: reference, costs, base tree and expansion, each in a few passes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.columns.detect_columns import detect_columns
+from treemeans.fit_result import FitResult, result_of_grown
+from treemeans.growth.expansion import expand
+from treemeans.limits import Limits
+from treemeans.partitioned.clustering.partitioned_reference import (
+    centers_in_columns,
+    fit_reference_on,
+)
+from treemeans.partitioned.map_reduce import PartitionedRows
+from treemeans.partitioned.partition_costs import CostTableBuilder, SumCosts
+from treemeans.partitioned.readers.pass_timer import PassTimer
+from treemeans.partitioned.row_summary import SummarizeRows
+from treemeans.partitioned.tree_growth.leaf_statistics import measure_leaves
+from treemeans.partitioned.tree_growth.partitioned_base_tree import follow_tree, grow_imm
+from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
+from treemeans.partitioned.tree_growth.partitioned_tree import PartitionedTree
+from treemeans.partitioned.tree_refinement.partitioned_refinement import (
+    RefineSettings,
+    refine_partitioned,
+)
+from treemeans.progress import Progress
+from treemeans.reference import is_fitted
+from treemeans.tree import ThresholdTree
+from treemeans.validation import check_max_leaves, tree_seed, warn_if_empty
+
+BASES = ("imm", "none")
+"""Base trees that can be grown in passes, besides a given tree."""
+
+_SAMPLE_VALUES = 2**20  # of the row sample of the first pass, about
+_FEWEST_ROWS, _MOST_ROWS = 2**12, 2**15
+
+
+@dataclass(frozen=True)
+class PartitionedFitOptions:
+    """The parameters of the estimator, as the user gave them, that matter to a partitioned fit."""
+
+    n_clusters: int | None
+    reference: Any
+    base_tree: str | ThresholdTree
+    max_leaf_nodes: int | None
+    limits: Limits
+    allowed: NDArray[np.bool_] | None
+    random_state: Any
+    verbose: bool
+    refining: RefineSettings | None = None
+
+
+def check_base(base_tree: str | ThresholdTree) -> None:
+    """Refuse a base tree that needs all rows in one memory."""
+    if isinstance(base_tree, str) and base_tree not in BASES:
+        raise ValueError(
+            f'base_tree="{base_tree}" needs all rows in one memory; with partitioned rows it must '
+            'be "imm", "none" or a tree.'
+        )
+
+
+def fit_partitioned(
+    rows: PartitionedRows, options: PartitionedFitOptions, *, short: bool
+) -> tuple[FitResult, int]:
+    """Fit a tree on partitioned rows; its record, and the number of rounds of a search.
+
+    ``short``: whether thresholds are rounded as far as their gaps allow.
+    """
+    if isinstance(rows, PassTimer):
+        return _fit(rows, options, short=short)
+    with PassTimer(rows, shown=options.verbose) as timed:
+        return _fit(timed, options, short=short)
+
+
+def _fit(
+    rows: PartitionedRows, options: PartitionedFitOptions, *, short: bool
+) -> tuple[FitResult, int]:
+    data = prepare_data(rows, options)
+    tree, base_labels = grow_tree(data, options)
+    if tree.n_nodes == len(base_labels):  # nothing was added: the base tree's own labels count
+        tree.label = base_labels.tolist()
+    n_rounds = 0
+    if options.refining is None:
+        stock, seen = measure_leaves(data, tree, data.cost_builder)
+        record = result_of_grown(stock, base_labels, data.reference)
+    else:
+        record, seen, n_rounds = refine_partitioned(
+            data, tree, options.refining, tree_seed(options.random_state), options.verbose
+        )
+    columns = detect_columns(data, rows.names, rows.dates, rows.booleans, record.tree, seen)
+    record = replace(record, tree=replace(record.tree, gap=seen.gap), short=short)
+    return record.read_as(columns), n_rounds
+
+
+def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> PartitionedData:
+    """Make the passes before growth: the summary of the rows, the reference, the total costs."""
+    size = min(max(_SAMPLE_VALUES // rows.n_features, _FEWEST_ROWS), _MOST_ROWS)
+    summary = rows.map_reduce(SummarizeRows(size))
+    rows.first_rows = summary.first_rows(rows.n_partitions)
+    rows.expect_passes(_passes_for_reference(options) + _passes_for_tree(options))
+    reference = fit_reference_on(
+        rows, summary, options.reference, options.n_clusters, options.random_state
+    )
+    cost_totals = rows.map_reduce(SumCosts.of(reference, summary))
+    if reference.given:
+        occupied = np.repeat(np.arange(reference.n_clusters), cost_totals.nearest > 0)
+        warn_if_empty(occupied.astype(np.int32), reference.n_clusters)
+    columns = centers_in_columns(rows, reference, summary)
+    rows.expect_passes(_passes_for_tree(options, reference.n_clusters))
+    every = np.ones(rows.n_features, dtype=bool)
+    return PartitionedData(
+        rows,
+        summary,
+        CostTableBuilder(reference, cost_totals.scales(summary)),
+        columns,
+        cost_totals,
+        options.limits,
+        every if options.allowed is None else options.allowed,
+    )
+
+
+def grow_tree(
+    data: PartitionedData, options: PartitionedFitOptions
+) -> tuple[PartitionedTree, NDArray[np.int32]]:
+    """Grow the base tree and expand it; the tree, and the labels of the base tree's nodes."""
+    max_leaves = check_max_leaves(options.max_leaf_nodes, data.n_clusters, options.base_tree)
+    tree = PartitionedTree(data, max_leaves)
+    quiet = Progress("", 1, False)  # the passes take the time, and the timer shows them
+    if isinstance(options.base_tree, ThresholdTree):
+        follow_tree(tree, options.base_tree)
+    elif options.base_tree == "imm":
+        grow_imm(tree, quiet)
+    tree.settle()
+    base_labels = np.array(tree.label, dtype=np.int32)
+    expand(tree, max_leaves, quiet)
+    return tree, base_labels
+
+
+def _passes_for_reference(options: PartitionedFitOptions) -> int:
+    """About how many passes the reference takes; given centers only need one for their costs."""
+    reference = options.reference
+    given = reference is not None and (not hasattr(reference, "fit") or is_fitted(reference))
+    return 1 if given else 12
+
+
+def _passes_for_tree(options: PartitionedFitOptions, n_clusters: int | None = None) -> int:
+    """About how many passes the tree takes: two or three for each level that is grown."""
+    k = options.n_clusters or n_clusters or 8
+    levels = 2 + math.log2(max(options.max_leaf_nodes or 2 * k, k) / k)
+    if options.base_tree == "imm":
+        levels += 1.5 * math.log2(k) if k > 1 else 0
+    passes = 2 + round(2.5 * levels)
+    return passes if options.refining is None else passes + options.refining.passes(2 * k)

@@ -1,0 +1,115 @@
+"""PassTask: a question on its way to the parts, and the replies on their way back."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.partitioned.map_reduce import MapReduceStep, reduce_in_order
+from treemeans.partitioned.partition import PartitionSchema
+
+
+@dataclass(frozen=True)
+class PassReply:
+    """What comes back from one part, or from some that follow each other.
+
+    Attributes
+    ----------
+    answer : merged; nothing if no part had rows
+    asked : parts that had rows
+    empty : numbers of the parts without rows
+    refused : the sentence of the first part that cannot be used
+    sent : bytes of the answers that left the parts
+    """
+
+    answer: Any = None
+    asked: int = 0
+    empty: tuple[int, ...] = ()
+    refused: str | None = None
+    sent: int = 0
+
+
+class PassCancellation:
+    """Ends a pass that nobody waits for any more: the part that is being asked fails.
+
+    Threads share it. A copy in another process only knows the deadline.
+    """
+
+    def __init__(self, deadline: float | None) -> None:
+        self._deadline = deadline
+        self._now = threading.Event()
+
+    def __reduce__(self) -> tuple[type[PassCancellation], tuple[float | None]]:
+        return PassCancellation, (self._deadline,)
+
+    def now(self) -> None:
+        """Ask no further part."""
+        self._now.set()
+
+    def check(self) -> None:
+        """Fail if the pass is over."""
+        if self._now.is_set() or (self._deadline is not None and time.time() > self._deadline):
+            raise TimeoutError("Nobody waits for this pass over the partitions any more.")
+
+
+@dataclass(frozen=True)
+class PassTask:
+    """All that a part must know to answer; it travels once, not once for each part.
+
+    Attributes
+    ----------
+    question : what is asked
+    layout : what the parts have in common
+    firsts : number of each part's first row; None while they have not been counted
+    stop : whether to go on
+    """
+
+    step: MapReduceStep[Any]
+    schema: PartitionSchema
+    first_rows: NDArray[np.int64] | None = None
+    stop: PassCancellation = field(default_factory=lambda: PassCancellation(None))
+
+    def run(self, number: int, rows: Any, weights: Any = None) -> PassReply:
+        """The reply of one part. What is wrong with its rows is a reply too.
+
+        So the sentence arrives as it was written, whatever scheduler carries it, and of several
+        bad parts the first is named.
+        """
+        self.stop.check()
+        first = -1 if self.first_rows is None else int(self.first_rows[number])
+        try:
+            partition = self.schema.partition(number, first, rows, weights)
+            if partition.n_rows == 0:
+                return PassReply(empty=(number,))
+            answer = self.step.map(partition)
+        except ValueError as error:
+            return PassReply(refused=str(error))
+        self.stop.check()
+        return PassReply(answer, asked=1, sent=size_of(answer))
+
+    def merge(self, replies: Sequence[PassReply]) -> PassReply:
+        """One reply for parts that follow each other."""
+        refused = next((reply.refused for reply in replies if reply.refused is not None), None)
+        if refused is not None:
+            return PassReply(refused=refused)
+        answers = [reply.answer for reply in replies if reply.asked]
+        return PassReply(
+            reduce_in_order(self.step, answers) if answers else None,
+            asked=sum(reply.asked for reply in replies),
+            empty=tuple(number for reply in replies for number in reply.empty),
+            sent=sum(reply.sent for reply in replies),
+        )
+
+
+def size_of(thing: Any) -> int:
+    """Bytes of something pickled; arrays are counted where they are, not copied."""
+    buffers: list[pickle.PickleBuffer] = []
+    header = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+    return len(header) + sum(buffer.raw().nbytes for buffer in buffers)

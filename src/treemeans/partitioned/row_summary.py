@@ -1,0 +1,117 @@
+"""The first pass of a fit: the number of rows, the range of their values, and a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.exact_sum import as_float, exact_sum
+from treemeans.partitioned.map_reduce import MapReduceStep
+from treemeans.partitioned.partition import Partition
+
+
+@dataclass(frozen=True)
+class RowSummary:
+    """What the driver knows of the rows after the first pass.
+
+    Attributes
+    ----------
+    row_counts : number of rows by partition number; empty partitions are missing
+    weighted : whether rows have weights
+    exact_weight : weight of all rows, as an exact sum (see `exact_sum`)
+    integer_weights : whether all weights are integers
+    low, high : (d,), least and greatest value of each column
+    binary : (d,), whether a column holds nothing but 0 and 1
+    sample : (m, d), rows drawn evenly from all rows; quantiles of it are the first bin edges
+    ranks : (m,), ascending random numbers: the rows with the lowest ones were drawn
+    """
+
+    row_counts: dict[int, int]
+    weighted: bool
+    exact_weight: int
+    integer_weights: bool
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    binary: NDArray[np.bool_]
+    sample: NDArray[np.float64]
+    ranks: NDArray[np.float64]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows in all partitions."""
+        return sum(self.row_counts.values())
+
+    @property
+    def weight(self) -> float:
+        """Weight of all rows."""
+        return as_float(self.exact_weight)
+
+    def first_rows(self, n_partitions: int) -> NDArray[np.int64]:
+        """Index of each partition's first row among all rows."""
+        counts = [self.row_counts.get(number, 0) for number in range(n_partitions)]
+        return np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class SummarizeRows(MapReduceStep[RowSummary]):
+    """Count and check all rows, and draw ``size`` of them. NaN and infinity are refused."""
+
+    size: int
+    seed: int = 0
+
+    def map(self, partition: Partition) -> RowSummary:
+        """Summarize one partition."""
+        X = partition.X
+        if not partition.points.all_finite(1):
+            _refuse(partition)
+        rng = np.random.default_rng([self.seed, partition.number])
+        ranks = rng.random(partition.n_rows)
+        kept = np.argsort(ranks, kind="stable")[: self.size]
+        weights = partition.weights
+        return RowSummary(
+            row_counts={partition.number: partition.n_rows},
+            weighted=weights is not None,
+            exact_weight=exact_sum(np.ones(partition.n_rows) if weights is None else weights),
+            integer_weights=weights is None or bool((weights == np.floor(weights)).all()),
+            low=X.min(axis=0).astype(np.float64),
+            high=X.max(axis=0).astype(np.float64),
+            binary=_binary(X),
+            sample=X[kept].astype(np.float64),
+            ranks=ranks[kept],
+        )
+
+    def reduce(self, one: RowSummary, other: RowSummary) -> RowSummary:
+        """Add the counts, widen the ranges, and keep the sampled rows with the lowest ranks."""
+        ranks = np.concatenate([one.ranks, other.ranks])
+        kept = np.argsort(ranks, kind="stable")[: self.size]
+        return replace(
+            one,
+            row_counts=one.row_counts | other.row_counts,
+            exact_weight=one.exact_weight + other.exact_weight,
+            integer_weights=one.integer_weights and other.integer_weights,
+            low=np.minimum(one.low, other.low),
+            high=np.maximum(one.high, other.high),
+            binary=one.binary & other.binary,
+            sample=np.concatenate([one.sample, other.sample])[kept],
+            ranks=ranks[kept],
+        )
+
+
+def _binary(X: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Find the columns of 0 and 1. The first rows rule out most others, without a full scan."""
+    binary = ((X[:100] == 0) | (X[:100] == 1)).all(axis=0)
+    for column in np.flatnonzero(binary):
+        binary[column] = bool(((X[:, column] == 0) | (X[:, column] == 1)).all())
+    return np.asarray(binary, dtype=bool)
+
+
+def _refuse(partition: Partition) -> None:
+    """Say where the first value is that is no finite number."""
+    row, column = np.argwhere(~np.isfinite(partition.X))[0]
+    what = "NaN" if np.isnan(partition.X[row, column]) else "infinity"
+    raise ValueError(
+        f"Partition {partition.number} contains {what} (row {row}, column {column}); "
+        "fill or drop such rows first."
+    )

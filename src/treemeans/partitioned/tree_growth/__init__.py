@@ -1,0 +1,1 @@
+"""Trees grown on partitioned rows: the search for cuts in passes, and what it works on."""

@@ -1,0 +1,237 @@
+"""The search for the best cuts of many nodes at once, in passes over partitioned rows.
+
+The first pass sums coarse bins. Every further pass looks into the bins that can still hold the best
+cut of a node: it sums finer bins, or lists the distinct values once few rows are left. The search
+ends when no bin is left whose bound is below the best cut, so it finds the cut that a search of
+every value finds. Bounds decide which bins are divided; edges only decide how fast it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.partitioned.tree_growth.bin_scores import NEVER, BinCut, BinScan, BinScore
+from treemeans.partitioned.tree_growth.feature_bins import (
+    FeatureBins,
+    dividing_edges,
+    one_bin_edges,
+)
+from treemeans.partitioned.tree_growth.histogram_pass import (
+    HistogramRequest,
+    HistogramRequests,
+    Histograms,
+)
+
+RESULT_BYTES = 2**25
+"""About the size of the sums that a pass may return: a bound for the driver and every worker."""
+COARSE_BINS, FEWEST_BINS = 256, 16
+"""Bins of a feature in the first pass, and how few they may be if many nodes share the bytes."""
+FINE_BINS, MOST_FINE_BINS = 64, 4096
+"""Bins that one bin is divided into, and how many they may be if few bins share the bytes."""
+LISTED_ROWS = 4096
+"""A bin with no more rows is not divided again: its distinct values are listed."""
+
+RunPass = Callable[[HistogramRequests, HistogramRequests], Histograms]
+"""Makes a pass for bins to sum and bins to list."""
+MakeScore = Callable[[NDArray[np.int64]], BinScore]
+"""Makes the score of a node from the summed statistics of all its rows."""
+
+
+@dataclass(eq=False)
+class NodeSearch:
+    """The state of the search in one node, on the driver.
+
+    Attributes
+    ----------
+    group : group of the node's rows
+    edges : makes the first edges of a feature, about as many as the second argument says
+    make_score : makes the score, once the sums are known
+    bins : the bins of every feature so far
+    scans : their scores and bounds
+    sums : summed statistics of the node's rows, once they are known
+    """
+
+    group: int
+    edges: Callable[[int, int], NDArray[np.float64]]
+    make_score: MakeScore
+    bins: dict[int, FeatureBins] = field(default_factory=dict)
+    scans: dict[int, BinScan | None] = field(default_factory=dict)
+    score: BinScore | None = None
+    sums: NDArray[np.int64] | None = None
+
+    def begin(self, bins: dict[int, FeatureBins]) -> None:
+        """Take the bins of the first pass."""
+        self.bins = bins
+        self.sums = next(iter(bins.values())).sums.sum(axis=0)
+        self.score = self.make_score(self.sums)
+        self.scans = {feature: self.score.scan(feature, found) for feature, found in bins.items()}
+
+    def divide(self, feature: int, finer: dict[int, FeatureBins]) -> None:
+        """Replace some bins of a feature by finer ones."""
+        assert self.score is not None
+        for position, found in finer.items():
+            _check_same(self.bins[feature].sums[position], found)
+        self.bins[feature] = self.bins[feature].replaced(finer)
+        self.scans[feature] = self.score.scan(feature, self.bins[feature])
+
+    @property
+    def best(self) -> BinCut | None:
+        """The best cut so far."""
+        cuts = (scan.best(feature) for feature, scan in self.scans.items() if scan is not None)
+        return min((cut for cut in cuts if cut is not None), default=None)
+
+    def candidates(self) -> list[CandidateBin]:
+        """Bins that may hold a better cut than the best, or an equal one that comes before it."""
+        best = self.best
+        found = []
+        for feature, scan in self.scans.items():
+            if scan is None:
+                continue
+            if best is None:
+                hopeful = scan.bound < NEVER
+            else:
+                hopeful = scan.bound < best.cost
+                if feature <= best.feature:
+                    earlier = feature < best.feature or self.bins[feature].low < best.low
+                    hopeful |= (scan.bound == best.cost) & earlier
+            found += [
+                CandidateBin(int(scan.bound[position]), self, feature, position)
+                for position in np.flatnonzero(hopeful).tolist()
+            ]
+        return found
+
+
+def _check_same(sums: NDArray[np.int64], found: FeatureBins) -> None:
+    """Check that finer bins hold the rows of the bin that they divide."""
+    if not np.array_equal(found.sums.sum(axis=0), sums):
+        raise ValueError(
+            "The rows are not the same in every pass over them; keep them still, for example with "
+            "X.persist(), or write them to a file first."
+        )
+
+
+@dataclass(frozen=True)
+class CandidateBin:
+    """A bin that may hold the best cut of a node; no cut inside costs less than ``bound``."""
+
+    bound: int
+    node: NodeSearch
+    feature: int
+    position: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows in the bin."""
+        return int(self.node.bins[self.feature].n_rows[self.position])
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Its least and greatest value."""
+        bins = self.node.bins[self.feature]
+        return float(bins.low[self.position]), float(bins.high[self.position])
+
+
+def find_cuts(
+    nodes: list[NodeSearch], features: list[int], n_stats: int, run_pass: RunPass
+) -> None:
+    """Find the ``best`` cut of every node; as many at a time as `RESULT_BYTES` allow.
+
+    ``n_stats``: number of statistics per row.
+    """
+    least = len(features) * FEWEST_BINS * _bin_bytes(n_stats)
+    together = max(1, RESULT_BYTES // max(least, 1))
+    for at in range(0, len(nodes), together):
+        _find_together(nodes[at : at + together], features, n_stats, run_pass)
+
+
+def _bin_bytes(n_stats: int) -> int:
+    """Bytes of a bin: its sums, and its least and greatest value."""
+    return 8 * (n_stats + 2)
+
+
+def _find_together(
+    nodes: list[NodeSearch], features: list[int], n_stats: int, run_pass: RunPass
+) -> None:
+    room = RESULT_BYTES // (_bin_bytes(n_stats) * len(nodes) * len(features))
+    n_bins = min(COARSE_BINS, max(FEWEST_BINS, room))
+    requests = HistogramRequests.of(
+        HistogramRequest(node.group, feature, node.edges(feature, n_bins))
+        for node in nodes
+        for feature in features
+    )
+    found = run_pass(requests, HistogramRequests.of([])).bins
+    numbers = iter(range(len(nodes) * len(features)))
+    for node in nodes:
+        node.begin({f: found[requests.bins(next(numbers))].with_rows() for f in features})
+    while candidates := [candidate for node in nodes for candidate in node.candidates()]:
+        _divide(_most_promising(candidates, n_stats), n_stats, run_pass)
+
+
+def _most_promising(candidates: list[CandidateBin], n_stats: int) -> list[CandidateBin]:
+    """The candidates with the lowest bounds that fit a pass, sorted by group and feature."""
+    candidates = sorted(candidates, key=lambda candidate: candidate.bound)
+    sizes = [c.n_rows if c.n_rows <= LISTED_ROWS else FINE_BINS for c in candidates]
+    room = RESULT_BYTES // _bin_bytes(n_stats)
+    fitting = int(np.searchsorted(np.cumsum(sizes), room, side="right"))
+    return sorted(
+        candidates[: max(fitting, 1)], key=lambda c: (c.node.group, c.feature, c.position)
+    )
+
+
+def _divide(candidates: list[CandidateBin], n_stats: int, run_pass: RunPass) -> None:
+    """Make a pass that divides the candidates, or lists their values."""
+    listed = [candidate for candidate in candidates if candidate.n_rows <= LISTED_ROWS]
+    divided = [candidate for candidate in candidates if candidate.n_rows > LISTED_ROWS]
+    room = RESULT_BYTES // (_bin_bytes(n_stats) * max(len(divided), 1))
+    n_bins = min(max(FINE_BINS, room), MOST_FINE_BINS)
+    fine = _Division.of(divided, lambda low, high: dividing_edges(low, high, n_bins))
+    single = _Division.of(listed, one_bin_edges)
+    found = run_pass(fine.requests, single.requests)
+    finer: dict[tuple[NodeSearch, int], dict[int, FeatureBins]] = {}
+    for candidate, bins in zip(fine.candidates, fine.bins, strict=True):
+        at = finer.setdefault((candidate.node, candidate.feature), {})
+        at[candidate.position] = found.bins[bins].with_rows()
+    for candidate, bins in zip(single.candidates, single.bins, strict=True):
+        at = finer.setdefault((candidate.node, candidate.feature), {})
+        at[candidate.position] = found.values.within(bins)
+    for (node, feature), replacements in finer.items():
+        node.divide(feature, replacements)
+
+
+@dataclass(frozen=True)
+class _Division:
+    """Requests that divide candidates; ``bins`` are those of each among the bins of all requests.
+
+    The candidates of a node and feature share a request. The bins between them are not wanted.
+    """
+
+    candidates: list[CandidateBin]
+    requests: HistogramRequests
+    bins: list[slice]
+
+    @classmethod
+    def of(
+        cls,
+        candidates: list[CandidateBin],
+        divide: Callable[[float, float], NDArray[np.float64]],
+    ) -> Self:
+        requests, bins = list[HistogramRequest](), list[slice]()
+        n = 0
+        for (group, feature), some in groupby(candidates, lambda c: (c.node.group, c.feature)):
+            edges = [divide(*candidate.range) for candidate in some]
+            # The bin from the last edge of a candidate to the first of the next is a gap.
+            wanted = np.concatenate([np.append(np.ones(len(e) - 1), 0) for e in edges])[:-1]
+            requests.append(
+                HistogramRequest(group, feature, np.concatenate(edges), wanted.astype(np.uint8))
+            )
+            for some_edges in edges:
+                bins.append(slice(n, n + len(some_edges) - 1))
+                n += len(some_edges)
+            n -= 1
+        return cls(candidates, HistogramRequests.of(requests), bins)

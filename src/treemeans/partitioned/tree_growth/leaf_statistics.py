@@ -1,0 +1,249 @@
+"""The last pass of a fit: sums by leaf of a finished tree, for the record of the fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+from treemeans.columns.detect_columns import SplitValues
+from treemeans.costs import GroupStatistics, Scales, rounded_mean, shift_near
+from treemeans.fit_result import Stock, hits_of, spread_of
+from treemeans.partitioned.clustering.fixed_point_columns import sum_by_group
+from treemeans.partitioned.map_reduce import MapReduceStep
+from treemeans.partitioned.partition import Partition
+from treemeans.partitioned.partition_costs import CostTableBuilder, space_of
+from treemeans.partitioned.tree_growth.histogram_pass import RowRouter
+from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
+from treemeans.partitioned.tree_growth.partitioned_tree import PartitionedTree
+from treemeans.reference import Reference
+from treemeans.tree import ThresholdTree
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LeafStatistics:
+    """Sums over the rows of each leaf, and the values around each threshold.
+
+    Attributes
+    ----------
+    hits : (n_leaves, k), weight of the rows by reference label
+    sums, profile : sums of the rows in the space of the centers, and in the columns of X
+    squares : (d,), sums of squares over all rows
+    regrets, base, weight : (n_leaves, k), (n_leaves,), (n_leaves,), in fixed point
+    margins, whole : by node, as ``_core.margins`` gives them: the values next to the threshold, the
+        extremes, and whether all values are integers
+    """
+
+    hits: Floats
+    sums: Floats
+    profile: Floats
+    squares: Floats
+    regrets: NDArray[np.int64]
+    base: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    margins: Floats
+    whole: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class MeasureLeaves(MapReduceStep[LeafStatistics]):
+    """Send all rows down a tree, and sum what arrives in its leaves.
+
+    Attributes
+    ----------
+    router : the tree; the groups are its leaves, in the order of their nodes
+    cost_builder : the centers that the tree's costs are measured to
+    reference : the clustering whose labels are counted
+    shift, profile_shift : subtracted from the rows before they are summed, to keep digits
+    """
+
+    router: RowRouter
+    n_leaves: int
+    cost_builder: CostTableBuilder
+    reference: Reference
+    shift: Floats
+    profile_shift: Floats
+
+    def map(self, partition: Partition) -> LeafStatistics:
+        """Sum one partition."""
+        groups = self.router.of_points(partition.points)
+        costs = self.cost_builder.build(partition)
+        nearest = costs.nearest
+        if self.reference is not self.cost_builder.reference:
+            space = space_of(partition, self.reference)
+            nearest = _core.price(space, self.reference.centers, 1)[1]
+        k = self.reference.n_clusters
+        squares = np.zeros(partition.X.shape[1])
+        profile = self._sums(partition.points, groups, partition, self.profile_shift, squares)
+        here = profile
+        if self.reference.pipeline is not None:
+            here = self._sums(
+                space_of(partition, self.reference), groups, partition, self.shift, None
+            )
+        units = np.ones(partition.n_rows, dtype=np.int64)
+        if costs.weights is not None:
+            units = costs.weights.values
+        router = self.router
+        margins, whole = _core.margins(
+            partition.points, router.feature, router.threshold, router.left, router.right, 1
+        )
+        return LeafStatistics(
+            hits_of(self.n_leaves, k, groups, nearest, partition.weights),
+            here,
+            profile,
+            squares,
+            sum_by_group(costs.regrets.values, groups, self.n_leaves),
+            sum_by_group(costs.base.values[:, None], groups, self.n_leaves)[:, 0],
+            sum_by_group(units[:, None], groups, self.n_leaves)[:, 0],
+            margins,
+            whole,
+        )
+
+    def reduce(self, one: LeafStatistics, other: LeafStatistics) -> LeafStatistics:
+        """Add the sums; keep the values nearest to each threshold, and the extremes."""
+        a, b = one.margins, other.margins
+        return LeafStatistics(
+            one.hits + other.hits,
+            one.sums + other.sums,
+            one.profile + other.profile,
+            one.squares + other.squares,
+            one.regrets + other.regrets,
+            one.base + other.base,
+            one.weight + other.weight,
+            np.stack(
+                [
+                    np.maximum(a[:, 0], b[:, 0]),
+                    np.minimum(a[:, 1], b[:, 1]),
+                    np.minimum(a[:, 2], b[:, 2]),
+                    np.maximum(a[:, 3], b[:, 3]),
+                ],
+                axis=1,
+            ),
+            one.whole & other.whole,
+        )
+
+    def _sums(
+        self,
+        points: _core.Points,
+        groups: NDArray[np.int32],
+        partition: Partition,
+        shift: Floats,
+        squares: Floats | None,
+    ) -> Floats:
+        return _core.group_sums(points, groups, self.n_leaves, partition.weights, shift, squares, 1)
+
+
+@dataclass(frozen=True)
+class MeasureMoments(MapReduceStep[tuple[Floats, Floats]]):
+    """Sum the rows of each leaf, and their squares, about a point of its own.
+
+    Attributes
+    ----------
+    router : the tree; the groups are its leaves
+    reference : the clustering in whose space the rows are summed
+    origins : (n_leaves, dimension), the points
+    """
+
+    router: RowRouter
+    reference: Reference
+    origins: Floats
+
+    def map(self, partition: Partition) -> tuple[Floats, Floats]:
+        """Sum one partition."""
+        groups = self.router.of_points(partition.points)
+        space = space_of(partition, self.reference)
+        return _core.group_moments(space, groups, partition.weights, self.origins, 1)
+
+    def reduce(
+        self, one: tuple[Floats, Floats], other: tuple[Floats, Floats]
+    ) -> tuple[Floats, Floats]:
+        """Add two results."""
+        return one[0] + other[0], one[1] + other[1]
+
+
+def measure_leaves(
+    data: PartitionedData, tree: PartitionedTree, cost_builder: CostTableBuilder
+) -> tuple[Stock, SplitValues]:
+    """Sum the rows of a finished tree by leaf, its costs measured to ``cost_builder``'s centers.
+
+    Also returns the values around its thresholds.
+    """
+    reference = data.reference
+    is_leaf = np.array(tree.feature) < 0
+    leaf_number = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
+    router = RowRouter(
+        np.array(tree.feature, dtype=np.int32),
+        np.array(tree.threshold),
+        np.array(tree.left, dtype=np.int32),
+        np.array(tree.right, dtype=np.int32),
+        leaf_number,
+    )
+    shift = profile_shift = reference.centers.mean(axis=0)
+    if reference.pipeline is None:
+        sample = np.asarray(data.summary.sample, dtype=np.float64)
+        shift = profile_shift = shift_near(sample, reference.centers)
+    else:
+        profile_shift = rounded_mean(data.summary.sample)
+    found = data.map_reduce(
+        MeasureLeaves(router, tree.n_leaves, cost_builder, reference, shift, profile_shift)
+    )
+    scales = cost_builder.scales
+    frozen = _frozen(tree, leaf_number, found, data, scales)
+    weight = found.hits.sum(axis=1)
+    profile = GroupStatistics(weight, found.profile, profile_shift)
+    sums = profile if reference.pipeline is None else GroupStatistics(weight, found.sums, shift)
+
+    def moments(origins: Floats) -> tuple[Floats, Floats]:
+        return data.map_reduce(MeasureMoments(router, reference, origins))
+
+    leaves = GroupStatistics.of(
+        sums,
+        frozen.costs[frozen.leaves],
+        cost_builder.reference.centers,
+        data.cost_totals.n_rows * (1 / scales.base + 1 / scales.regrets) / 2,
+        moments,
+    )
+    stock = Stock(
+        tree=frozen,
+        leaves=leaves,
+        profile=leaves if reference.pipeline is None else profile,
+        hits=found.hits,
+        spread=spread_of(profile, found.squares),
+        reference_cost=data.cheapest,
+        rows=None,
+    )
+    margins = found.margins
+    return stock, SplitValues(margins[:, :2], margins[:, 2], margins[:, 3], found.whole)
+
+
+def _frozen(
+    tree: PartitionedTree,
+    leaf_number: NDArray[np.int32],
+    found: LeafStatistics,
+    data: PartitionedData,
+    scales: Scales,
+) -> ThresholdTree:
+    """The finished tree with the weight and costs of all nodes."""
+    by_leaf = np.column_stack([found.regrets, found.base, found.weight])
+    by_node = np.zeros((tree.n_nodes, by_leaf.shape[1]), dtype=np.int64)
+    for node in range(tree.n_nodes - 1, -1, -1):  # children come after their parents
+        if leaf_number[node] >= 0:
+            by_node[node] = by_leaf[leaf_number[node]]
+        else:
+            by_node[node] = by_node[tree.left[node]] + by_node[tree.right[node]]
+    regrets, base, weight = by_node[:, :-2], by_node[:, -2], by_node[:, -1]
+    return ThresholdTree(
+        feature=np.array(tree.feature),
+        threshold=np.array(tree.threshold),
+        left=np.array(tree.left),
+        right=np.array(tree.right),
+        label=np.array(tree.label),
+        n_features=data.n_features,
+        weight=np.asarray(weight * data.weight_unit, dtype=np.float64),
+        costs=(base / scales.base)[:, None] + regrets / scales.regrets,
+        growth=np.array(tree.growth),
+    )

@@ -1,0 +1,132 @@
+"""Base trees on partitioned rows: IMM, or a tree that the user gives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.growth.growing_tree import Cut
+from treemeans.growth.mistake_search import SHIFT
+from treemeans.growth.separate_centers import separate
+from treemeans.partitioned.tree_growth.best_cuts import MakeScore
+from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore, MistakeScore
+from treemeans.partitioned.tree_growth.histogram_pass import RowStats
+from treemeans.partitioned.tree_growth.partitioned_tree import PartitionedTree
+from treemeans.progress import Progress
+from treemeans.tree import ThresholdTree
+
+
+def grow_imm(tree: PartitionedTree, progress: Progress) -> None:
+    """Cut a tree of one leaf until every leaf holds one center (IMM)."""
+    by_feature = np.ascontiguousarray(tree.data.columns.T)
+    separate(tree, by_feature, PartitionedMistakeSearch(tree, by_feature), progress)
+
+
+class PartitionedMistakeSearch:
+    """Finds the cut with the fewest mistakes, for all open nodes of IMM in the same passes.
+
+    Parameters
+    ----------
+    by_feature : (n_features, k), the centers
+    """
+
+    def __init__(self, tree: PartitionedTree, by_feature: NDArray[np.float64]) -> None:
+        self._tree = tree
+        self._by_feature = by_feature
+        self._open = {0: np.flatnonzero(np.isfinite(by_feature).all(axis=0))}
+        self._found: dict[int, BinCut | None] = {}
+
+    def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
+        """The best cut with one of the ``members`` on each side; None if there is none."""
+        if node not in self._found:
+            self._search()
+        cut = self._found[node]
+        return None if cut is None else Cut(cut.cost, cut.feature, cut.low, cut.high)
+
+    def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
+        """Open both children of a node that was cut, each with its centers."""
+        members = self._open.pop(node)
+        self._open[left] = members[goes_left[members]]
+        self._open[left + 1] = members[~goes_left[members]]
+
+    def _search(self) -> None:
+        """Search all open nodes with several centers that have not been searched."""
+        tree, data = self._tree, self._tree.data
+        nodes = [
+            node
+            for node, members in self._open.items()
+            if len(members) > 1 and node not in self._found and tree.may_cut(node)
+        ]
+        members = np.zeros((len(nodes), data.n_clusters), dtype=bool)
+        for group, node in enumerate(nodes):
+            members[group, self._open[node]] = True
+        found = tree.search_cuts(
+            [tree.node(node) for node in nodes],
+            RowStats(data.weights_matter, members),
+            [self._score_of(self._open[node]) for node in nodes],
+            [self._by_feature[:, self._open[node]] for node in nodes],
+        )
+        self._found.update(zip(nodes, (cut for cut, _ in found), strict=True))
+
+    def _score_of(self, members: NDArray[np.intp]) -> MakeScore:
+        data, limits = self._tree.data, self._tree.limits
+        shift = 0 if data.weighted else SHIFT
+        prices = limits.slot_prices(
+            range(data.n_features), math.ldexp(float(data.total_weight), shift)
+        )
+        least = limits.min_weight if limits.min_weight > 1 else 0
+        k, centers = data.n_clusters, self._by_feature[:, members]
+
+        def score(sums: NDArray[np.int64]) -> BinScore:
+            weight = int(sums[k])
+            return MistakeScore(centers, members, sums[members], k, weight, least, prices, shift)
+
+        return score
+
+
+def follow_tree(tree: PartitionedTree, given: ThresholdTree) -> None:
+    """Cut a tree of one leaf as ``given`` is cut. Leaves are labelled by the surrogate cost.
+
+    A cut that the limits forbid is not made, and what is below it is dropped: one on a feature that
+    may not be cut, too deep, with too light a side, or that saves less than its price.
+    """
+    _replay(tree, given, _forbidden(tree, given))
+    tree.settle()
+
+
+def _replay(tree: PartitionedTree, given: ThresholdTree, forbidden: set[int]) -> dict[int, int]:
+    """Make the cuts that are not forbidden, in their order of growth; the node for each node."""
+    place = {0: 0}
+    inner = np.flatnonzero(~given.is_leaf)
+    for node in inner[np.argsort(given.growth[inner])].tolist():
+        if node not in place or node in forbidden:
+            continue
+        children = tree.split(place[node], int(given.feature[node]), float(given.threshold[node]))
+        place[int(given.left[node])], place[int(given.right[node])] = children
+    return place
+
+
+def _forbidden(tree: PartitionedTree, given: ThresholdTree) -> set[int]:
+    """Cuts that may not be made. One trial of the whole tree tells all weights and savings."""
+    limits, depth = tree.limits, given.depth
+    inner = np.flatnonzero(~given.is_leaf).tolist()
+    found = {node for node in inner if not tree.allowed[given.feature[node]]}
+    if limits.max_depth is not None:
+        found |= {node for node in inner if depth[node] >= limits.max_depth}
+    if limits.min_weight <= 1 and limits.feature_costs is None:
+        return found
+    trial = PartitionedTree(tree.data, given.n_leaves)
+    place = _replay(trial, given, set())
+    for node in inner:
+        here, left, right = (place[int(n)] for n in (node, given.left[node], given.right[node]))
+        lighter = min(trial.weight(left), trial.weight(right))
+        if limits.min_weight > 1 and lighter < limits.min_weight:
+            found.add(node)
+        feature = int(given.feature[node])
+        saved = trial.regret(here) - trial.regret(left) - trial.regret(right)
+        priced = limits.feature_costs is not None and limits.feature_costs[feature] != 0.0
+        if priced and saved <= tree.price_of(feature):
+            found.add(node)
+    return found

@@ -1,0 +1,1 @@
+"""Refinement of a grown tree on rows in partitions."""

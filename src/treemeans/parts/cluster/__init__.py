@@ -1,1 +1,0 @@
-"""k-means over rows in parts, and whatever else a reference can be."""

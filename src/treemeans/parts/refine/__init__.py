@@ -1,1 +1,0 @@
-"""A grown tree made cheaper, on rows in parts."""

@@ -1,0 +1,82 @@
+"""plot_tree: draw a tree with matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from treemeans.export.model_or_tree import reader_of
+from treemeans.optional_imports import need
+from treemeans.tree_layout import draw_tree
+from treemeans.tree_layout.tree_labels import label_tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LARGEST = 200.0  # inches; a larger figure has more pixels than matplotlib can draw
+
+
+def plot_tree(
+    model: Any,
+    *,
+    ax: Axes | None = None,
+    feature_names: Sequence[str] | None = None,
+    cluster_names: Sequence[str] | None = None,
+    max_leaves: int | None = None,
+    direction: str | None = None,
+    fontsize: float | None = None,
+) -> Axes:
+    """Draw the tree with matplotlib.
+
+    Leaves have the colour and the name of their cluster, lines are as wide as rows pass along
+    them. A small tree goes down the page: the words to go left and right stand beside each cut. A
+    larger one goes to the right, with a row for each leaf and each cut: the upper branch is
+    where the condition holds. Names that are too long are shortened in their middle, and words
+    never overlap.
+
+    Parameters
+    ----------
+    model : fitted model or ThresholdTree
+        A model knows the names, units and categories of its columns.
+    ax : matplotlib Axes, optional
+        Where to draw; words shrink until the tree fits. By default a figure of the size it needs.
+    feature_names : sequence of str, optional
+        Names of the columns; by default the model's, or ``x0``, ``x1``, ...
+    cluster_names : sequence of str, optional
+        Names of the clusters; by default ``cluster 0``, ``cluster 1``, ...
+    max_leaves : int, optional
+        Of a larger tree, draw the one it was when it had so many leaves.
+    direction : {"down", "right"}, optional
+        By default down if the tree has up to 12 leaves and fits a page.
+    fontsize : float, optional
+        Size of names, in points; by default 0.9 times that of ``rcParams["font.size"]``.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from treemeans import ExKMC, plot_tree
+    >>> iris = load_iris()
+    >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(iris.data)
+    >>> ax = plot_tree(model, feature_names=iris.feature_names)
+    >>> [text.get_text() for text in ax.texts[:3]]
+    ['petal length (cm)', '≤ 2.45', '> 2.45']
+    """
+    pyplot = need("matplotlib.pyplot", "plot")
+    from treemeans.plot import matplotlib_canvas
+
+    labels = label_tree(reader_of(model, feature_names), cluster_names, max_leaves)
+    size = 0.9 * pyplot.rcParams["font.size"] if fontsize is None else float(fontsize)
+    if not size > 0:
+        raise ValueError(f"fontsize must be positive; got {fontsize!r}.")
+    drawing = draw_tree(labels, matplotlib_canvas.text_measure(), size, direction)
+    if ax is None:
+        inches = drawing.width / 72, drawing.height / 72
+        scale = min(1.0, _LARGEST / max(inches))
+        figure = pyplot.figure(figsize=[length * scale for length in inches])
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    matplotlib_canvas.draw(drawing, ax)
+    return ax

@@ -1,0 +1,78 @@
+"""The rows that a search works on: all of them, or a weighted sample (a coreset)."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from treemeans import _core
+from treemeans.rows import Table, as_points
+from treemeans.training_data import TrainingData
+
+MOST_VALUES = 2**20
+"""Number of values that one look at all rows may read; a table with more is sampled, because a
+search needs thousands of looks."""
+_FEWEST_ROWS = 2**13
+_MOST_COPIED = 2**22  # values of a table that is copied to columns
+
+
+def search_data(data: TrainingData, rng: np.random.Generator) -> TrainingData:
+    """Return the rows to search on: a coreset where they are many, otherwise all.
+
+    The coreset is lightweight (Bachem, Lucic, Krause 2018): half of it is drawn uniformly, half by
+    squared distance from the mean, and a row weighs the inverse of its chance. Then the k-means
+    cost of any centers is estimated without bias, and outliers, which uniform samples miss though
+    they cost most, are in it.
+    """
+    n = data.table.n_rows
+    per_row = max(1, _core.n_values(data.table.points) // n)
+    wanted = rows_wanted(per_row)
+    if n <= 2 * wanted:
+        return _by_column(data)
+    rows, weights = _draw(data, wanted, rng)
+    X, space_rows = data.X[rows], data.space_rows[rows]
+    X = X if sparse.issparse(X) else np.asfortranarray(X)
+    table = Table.of(X, data.n_threads, data.table.allowed)
+    assert table is not None  # the rows were checked
+    return replace(
+        data,
+        X=X,
+        table=table,
+        space_rows=space_rows,
+        space=as_points(space_rows),
+        weights=weights,
+    )
+
+
+def rows_wanted(per_row: int) -> int:
+    """Size of a coreset of rows with so many values; up to twice as many rows are all taken."""
+    return max(_FEWEST_ROWS, MOST_VALUES // per_row)
+
+
+def _by_column(data: TrainingData) -> TrainingData:
+    """Copy a small dense table to column-major order, in which searches read it."""
+    X: Any = data.X
+    if sparse.issparse(X) or X.size > _MOST_COPIED:
+        return data
+    X = np.asfortranarray(X)
+    return replace(data, X=X, table=replace(data.table, points=as_points(X, by_column=True)))
+
+
+def _draw(
+    data: TrainingData, wanted: int, rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Draw rows; return them ascending, with their weights in the coreset."""
+    n = data.table.n_rows
+    weights = np.ones(n) if data.weights is None else data.weights
+    everything = np.zeros(n, dtype=np.int32)
+    sums = _core.group_sums(data.space, everything, 1, weights, None, None, data.n_threads)
+    distance, _, _ = _core.price(data.space, sums / weights.sum(), data.n_threads)
+    spread = weights * distance
+    share = weights / weights.sum()
+    if spread.sum() > 0.0:
+        share = (share + spread / spread.sum()) / 2
+    chance = np.minimum(wanted * share, 1.0)
+    rows = np.flatnonzero(rng.random(n) < chance)
+    return rows, weights[rows] / chance[rows]

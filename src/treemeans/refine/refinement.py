@@ -1,0 +1,247 @@
+"""Refinement: from a grown tree to a cheaper one with as many leaves.
+
+Local refinement is a descent: choose every split again, use leaves that became free, move the
+centers to the means of the clusters. A search does the same from several base trees, anneals the
+best of them, and optimizes the result on all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from treemeans import _core
+from treemeans.growth.base_tree import Task, cluster_means, grow, kauri_clusters, labels_of
+from treemeans.growth.given_tree import follow
+from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.growth.kauri import weighable
+from treemeans.progress import Progress
+from treemeans.refine.annealing import search
+from treemeans.refine.centered_tree import CenteredTree
+from treemeans.refine.coreset import search_data
+from treemeans.refine.search_budget import Budget
+from treemeans.training_data import TrainingData
+from treemeans.tree import ThresholdTree
+
+_LOCAL_ROUNDS = 2
+"""Most tables need no more, and local refinement should take about as long as the growth."""
+_MAX_ROUNDS = 30
+_TOLERANCE = 1e-3
+"""A round that saves less than this share of the cost is the last."""
+_FINAL_TOLERANCE = 1e-4
+"""The same for the tree that comes out of a search."""
+_LEAST_EXCESS = 0.01
+"""Least scale of the temperatures, as a share of the reference's cost: a search that starts near
+the reference would accept nothing otherwise."""
+_MOST_KAURI_WORK = 2e8
+"""Values that Kauri may add up, for one look at all rows, in a search that starts from it too."""
+_START_ROUNDS = 5
+_START_BASES = ("imm", "exgreedy", "emn")
+_SHORT_SEARCHES = 3
+"""Starts that are searched from for a short time, before the best result is searched on."""
+_SHORT_SHARE = 0.15
+"""Share of the budget that each short search gets."""
+_ROUNDING = 1e-12
+"""Costs with a smaller relative difference are the same cost."""
+
+
+def refine(
+    kind: str, task: Task, grown: ThresholdTree, n_leaves: int, budget: Budget
+) -> tuple[InMemoryTree, NDArray[np.float64]]:
+    """Lower the cost of a grown tree: the k-means cost of its clusters plus the prices of its cuts.
+
+    Where nothing better is found (see `improves`), the grown tree itself is returned, with its own
+    labels.
+
+    Parameters
+    ----------
+    kind : ``"local"`` or ``"search"``
+    n_leaves : leaves that the tree may have
+
+    Returns
+    -------
+    the refined tree on all rows, and the centers that its costs are measured to
+    """
+    rng = np.random.default_rng(task.seed)
+    data = search_data(task.ground, rng) if kind == "search" else task.ground
+    sampled = data.table.n_rows < task.ground.table.n_rows
+    labels = labels_of(grown, grown.label, task)
+    means = task.ground.clusters(labels, 0.0, task.centers).means
+    replays = CenteredTree.replays(task.ground if sampled else data, grown, means)
+    start = replays[0]
+    start_cost = start.cost_with_labels(labels) + _prices(grown, task)
+    found: CenteredTree | None = None
+    if kind == "search":
+        starts = [tree.copy() for tree in replays]
+        if sampled:
+            found = _search_coreset(starts, data, task, n_leaves, budget, rng)
+        else:
+            found = _search(starts, replace(task, ground=data), n_leaves, budget, rng)
+            found.recenter()
+            found.optimize(n_leaves, _FINAL_TOLERANCE, _MAX_ROUNDS)
+    if found is not None and found.cost < start.cost:
+        _match_labels(found, task)
+    else:
+        found = _best_optimized(replays, n_leaves, _LOCAL_ROUNDS)
+    # Every step above lowers the cost in fixed point. The promise is that the cost a user sees is
+    # not higher, for any input: so it is compared, in full, with that of the grown tree.
+    if improves(found.clusters().cost, found.tree.n_leaves, start_cost, grown.n_leaves):
+        return _on_all_rows(found, task), found.centers
+    return _unchanged(grown, task), task.centers
+
+
+def improves(cost: float, n_leaves: int, start_cost: float, start_leaves: int) -> bool:
+    """Whether a tree costs less than its start, or as much (but for rounding) on fewer leaves."""
+    if n_leaves < start_leaves:
+        return cost <= start_cost * (1.0 + _ROUNDING)
+    return cost < start_cost * (1.0 - _ROUNDING)
+
+
+def _prices(tree: ThresholdTree, task: Task) -> float:
+    """What the cuts of a tree cost by their features."""
+    prices = task.ground.limits.feature_costs
+    if prices is None:
+        return 0.0
+    return float(prices[tree.feature[~tree.is_leaf]].sum()) * task.ground.reference_cost
+
+
+def _unchanged(grown: ThresholdTree, task: Task) -> InMemoryTree:
+    """The grown tree on all rows, with its own labels."""
+    tree = task.new_tree()
+    for node, here in follow(tree, grown, priced=False).items():
+        tree.label[here] = int(grown.label[node])
+    return tree
+
+
+def _on_all_rows(found: CenteredTree, task: Task) -> InMemoryTree:
+    """A refined tree on all rows, its nodes in the order of growth.
+
+    Splits above a cut may have moved since its threshold was chosen half way between two values:
+    thresholds are moved half way between the values of the rows that reach them now.
+    """
+    data = task.ground
+    tree = InMemoryTree(data.table, found.costs, data.n_threads, found.limits)
+    follow(tree, found.freeze(), recenter=True, priced=False)
+    return tree
+
+
+def _best_optimized(trees: list[CenteredTree], n_leaves: int, max_rounds: int) -> CenteredTree:
+    """Optimize trees, and return the cheapest."""
+    for tree in trees:
+        tree.optimize(n_leaves, _TOLERANCE, max_rounds)
+    return min(trees, key=lambda tree: tree.cost)
+
+
+def _search_coreset(
+    plain: list[CenteredTree],
+    coreset: TrainingData,
+    task: Task,
+    n_leaves: int,
+    budget: Budget,
+    rng: np.random.Generator,
+) -> CenteredTree:
+    """Search on a coreset, and optimize the tree on all rows."""
+    weight = float(coreset.table.n_rows if coreset.weights is None else coreset.weights.sum())
+    coreset = replace(coreset, limits=coreset.limits.for_sample(weight / _weight(task)))
+    costs = coreset.price(task.centers)
+    coreset = replace(coreset, reference_cost=costs.cheapest)
+    here = replace(task, ground=coreset, costs=costs)
+    starts = [CenteredTree.replay(coreset, tree.freeze(), tree.centers) for tree in plain]
+    best = _search(starts, here, n_leaves, budget, rng)
+    found = CenteredTree.replay(task.ground, best.freeze(), best.centers)
+    found.recenter()
+    found.optimize(n_leaves, _TOLERANCE, _MAX_ROUNDS)
+    return _or_grown_on_all_rows(found, task, n_leaves)
+
+
+def _or_grown_on_all_rows(found: CenteredTree, task: Task, n_leaves: int) -> CenteredTree:
+    """Return a tree grown on all rows instead, if that is cheaper: a coreset can miss rows."""
+    quiet = Progress("", 1, False)
+    for base in _START_BASES:
+        grown = grow(task, base, n_leaves, quiet).as_expanded()
+        means = cluster_means(grown, grown.label, task)
+        other = CenteredTree.replay(task.ground, grown, means)
+        if other.cost < found.cost:
+            other.optimize(n_leaves, _TOLERANCE, _MAX_ROUNDS)
+            found = other
+    return found
+
+
+def _weight(task: Task) -> float:
+    weights = task.ground.weights
+    return float(task.ground.table.n_rows if weights is None else weights.sum())
+
+
+def _search(
+    plain: list[CenteredTree], task: Task, n_leaves: int, budget: Budget, rng: np.random.Generator
+) -> CenteredTree:
+    """Anneal shortly from each of the cheapest starts, then on from the best tree found.
+
+    Which start leads to the best tree shows early; a long search from each would waste the budget.
+    """
+    starts = _starts(plain, task, n_leaves, budget)
+    reference = task.costs.cheapest
+    excess = max(starts[0].cost - reference, _LEAST_EXCESS * reference)
+    found = [
+        search(start, n_leaves, excess, budget, _SHORT_SHARE * (number + 1), rng)
+        for number, start in enumerate(starts[:_SHORT_SEARCHES])
+    ]
+    best = min(found, key=lambda tree: tree.cost)
+    return search(best, n_leaves, excess, budget, 1.0, rng)
+
+
+def _starts(
+    plain: list[CenteredTree], task: Task, n_leaves: int, budget: Budget
+) -> list[CenteredTree]:
+    """Optimized trees to search from, cheapest first. On Ctrl-C, those that are ready."""
+    ready = plain[:1]
+    try:
+        ready = [_best_optimized(plain, n_leaves, _START_ROUNDS)]
+        for replays in _other_starts(task, n_leaves, budget):
+            for tree in replays:
+                tree.grow(n_leaves)
+                tree.recenter()
+            ready.append(_best_optimized(replays, n_leaves, _START_ROUNDS))
+    except KeyboardInterrupt:
+        budget.interrupt()
+    return sorted(ready, key=lambda tree: tree.cost)
+
+
+def _other_starts(task: Task, n_leaves: int, budget: Budget) -> Iterator[list[CenteredTree]]:
+    """Replay trees from other bases, as long as the budget is not spent."""
+    quiet = Progress("", 1, False)
+    for base in _START_BASES:
+        if budget.spent:
+            return
+        budget.tell(f"from {base}")
+        tree = grow(task, base, n_leaves, quiet).freeze()
+        yield CenteredTree.replays(task.ground, tree, task.centers, task.costs)
+    affordable = _kauri_work(task) <= _MOST_KAURI_WORK and weighable(task.ground.weights)
+    if not budget.spent and affordable:
+        budget.tell("from kauri")
+        tree, centers = kauri_clusters(task, n_leaves, quiet)
+        yield CenteredTree.replays(task.ground, tree, centers)
+
+
+def _kauri_work(task: Task) -> float:
+    """Number of values that Kauri adds up: whole rows, along every feature."""
+    data = task.ground
+    values, space_values = _core.n_values(data.table.points), _core.n_values(data.space)
+    return float(values) * space_values / data.table.n_rows
+
+
+def _match_labels(found: CenteredTree, task: Task) -> None:
+    """Number the clusters so that as many rows as possible have their reference label."""
+    k = len(found.centers)
+    cell = found.tree.labels().astype(np.int64) * k + task.costs.nearest
+    common = np.bincount(cell, task.ground.weights, minlength=k * k).reshape(k, k)
+    cluster, label = linear_sum_assignment(common, maximize=True)
+    if np.array_equal(cluster, label):
+        return
+    centers = np.empty_like(found.centers)
+    centers[label] = found.centers[cluster]
+    found.move_centers(centers)

@@ -1,0 +1,82 @@
+"""The budget of a search: rounds, seconds or a fixed amount of work."""
+
+import time
+import warnings
+
+from treemeans.progress import Progress
+from treemeans.warning_level import depth_in_package
+
+DEFAULT_STEPS = 2_900_000_000
+"""Values read and added in a search of default effort: three to four seconds on one core.
+
+Counted, not timed, so that the same input gives the same tree on every machine."""
+
+DEFAULT_ROUNDS = 5_000
+"""Rounds of default effort, which end the search of a small table."""
+
+_STEPS_A_ROUND = 100_000
+"""Fixed overhead of a round, however small the table."""
+
+
+class Budget:
+    """Limits on rounds, seconds and steps; the one that is spent first ends the search."""
+
+    def __init__(
+        self,
+        max_iter: int | None,
+        max_time: float | None,
+        reference_cost: float,
+        progress: Progress,
+    ) -> None:
+        default = max_iter is None and max_time is None
+        self._max_iter = DEFAULT_ROUNDS if default else max_iter
+        self._max_time = max_time
+        self._max_steps = DEFAULT_STEPS if default else None
+        self._reference_cost = reference_cost
+        self._progress = progress
+        self._rounds = self._steps = 0
+        self._begin = time.monotonic()
+        self._interrupted = False
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds so far."""
+        return self._rounds
+
+    @property
+    def share(self) -> float:
+        """Share of the budget that is spent, from 0 to 1."""
+        shares = [0.0]
+        if self._max_iter is not None:
+            shares.append(self._rounds / self._max_iter if self._max_iter else 1.0)
+        if self._max_time is not None:
+            elapsed = time.monotonic() - self._begin
+            shares.append(elapsed / self._max_time if self._max_time else 1.0)
+        if self._max_steps is not None:
+            shares.append(self._steps / self._max_steps)
+        return min(max(shares), 1.0)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the search is over."""
+        return self._interrupted or self.share >= 1.0
+
+    def spend(self, steps: int, cost: float) -> None:
+        """Count a round of so many steps; ``cost`` is that of the best tree so far."""
+        self._rounds += 1
+        self._steps += steps + _STEPS_A_ROUND
+        ratio = cost / self._reference_cost if self._reference_cost > 0.0 else 1.0
+        self._progress.update(round(1000 * self.share), f"ratio {ratio:.4f}")
+
+    def tell(self, what: str) -> None:
+        """Show what is being done before the rounds begin."""
+        self._progress.update(0, what)
+
+    def interrupt(self) -> None:
+        """End the search: the user pressed Ctrl-C."""
+        self._interrupted = True
+        warnings.warn(
+            "The search was interrupted; the best tree so far is kept.",
+            UserWarning,
+            stacklevel=depth_in_package(),
+        )

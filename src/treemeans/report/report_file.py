@@ -1,0 +1,120 @@
+"""report_html and write_report: a page about a fitted model, for any browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from treemeans.atomic_write import write_whole
+from treemeans.report.html_page import html_page
+from treemeans.report.summarize import summarize
+from treemeans.tree_model import TreeModel
+
+
+def report_html(
+    model: TreeModel,
+    X: Any = None,
+    *,
+    title: str | None = None,
+    cluster_names: Sequence[str] | None = None,
+    rows: int = 0,
+) -> str:
+    """A page about a fitted model, that needs nothing but a browser.
+
+    It shows the tree, with a slider for its number of leaves; each group in words and
+    in histograms; where a row would go, and what would have to change for it to go elsewhere; and
+    the rules and SQL to copy.
+
+    Parameters
+    ----------
+    model : fitted model
+        The page shows all sizes of its tree, and its own first.
+    X : table of the training rows, optional
+        For histograms and medians.
+    title : str, optional
+    cluster_names : sequence of str, optional
+        Names of the groups, in the order of the clusters.
+    rows : int
+        How many rows of X to put into the page as examples, with their values and, of a data
+        frame, their index. By default the page holds no row, no smallest or largest value of a
+        column, and no average or histogram of fewer than five rows. A page with rows says that
+        it contains them, and its counts are exact.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from treemeans import ExKMC, report_html
+    >>> X = load_iris().data
+    >>> model = ExKMC(3, max_leaf_nodes=6, random_state=0).fit(X)
+    >>> report_html(model, X, title="Irises")[:15]
+    '<!doctype html>'
+    """
+    if not isinstance(model, TreeModel):
+        raise TypeError(f"A report is about a fitted model of treemeans; got {model!r}.")
+    check_is_fitted(model)
+    _check_rows(rows, X)
+    return html_page(summarize(model, X, title=title, cluster_names=cluster_names, rows=int(rows)))
+
+
+def write_report(
+    model: TreeModel,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    *,
+    title: str | None = None,
+    cluster_names: Sequence[str] | None = None,
+    rows: int = 0,
+    force: bool = False,
+) -> None:
+    """Write a page about a fitted model to a file, whole or not at all.
+
+    Parameters
+    ----------
+    model : fitted model
+        The page shows all sizes of its tree, and its own first.
+    path : str or PathLike
+    X : table of the training rows, optional
+        For histograms and medians.
+    title : str, optional
+    cluster_names : sequence of str, optional
+        Names of the groups, in the order of the clusters.
+    rows : int
+        How many rows of X to put into the page as examples; none by default. See
+        :func:`report_html`.
+    force : bool
+        Whether to replace a file that is there already.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from treemeans import ExKMC, write_report
+    >>> X = load_iris().data
+    >>> model = ExKMC(3, max_leaf_nodes=6, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "irises.html")
+    ...     write_report(model, path, X, title="Irises")
+    ...     path.stat().st_size < 500_000
+    True
+    """
+    if not force and os.path.isfile(path):
+        raise FileExistsError(
+            f"{os.fspath(path)!r} is there already; give force=True to replace it."
+        )
+    write_whole(path, report_html(model, X, title=title, cluster_names=cluster_names, rows=rows))
+
+
+def _check_rows(rows: Any, X: Any) -> None:
+    if isinstance(rows, bool) or not isinstance(rows, Integral) or rows < 0:
+        raise ValueError(f"rows must be 0 or a positive whole number; got {rows!r}.")
+    if rows and X is None:
+        raise ValueError(f"rows={rows} puts rows of X into the report; give X as well.")

@@ -1,1 +1,0 @@
-"""Models as JSON: plain to read, checked in full when loaded, never run as code."""

@@ -1,1 +1,0 @@
-"""Tables in files: read, turned into numbers, labelled, written. Needs pyarrow."""

@@ -1,5 +1,0 @@
-"""Where the points live: the only code that knows."""
-
-from treemeans.tables.table import Table, as_points
-
-__all__ = ["Table", "as_points"]

@@ -1,0 +1,388 @@
+"""TreeModel: a clustering that a tree makes, once the tree is there."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from treemeans import _core
+from treemeans.columns import Column, describe_columns
+from treemeans.columns.dates import dates_as_days
+from treemeans.costs import TOO_LARGE
+from treemeans.explain.explain_mixin import ExplainMixin
+from treemeans.explain.model_facts import Facts
+from treemeans.export.export_mixin import ExportMixin
+from treemeans.fit_result import FitResult
+from treemeans.model_file.save_load import SaveMixin
+from treemeans.partitioned.readers.dask_partitions import is_dask
+from treemeans.partitioned.readers.lazy_prediction import lazily, lazy_cost
+from treemeans.partitioned.readers.open_partitioned import refuse_unread
+from treemeans.rows import as_points
+from treemeans.rows.dense_points import NUMBER_TYPES
+from treemeans.threads import n_threads
+from treemeans.validation import check_weights, refuse_not_finite
+
+
+class TreeModel(
+    ExplainMixin,
+    ExportMixin,
+    SaveMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    """What every clustering by a tree can do, however the tree was made.
+
+    A subclass fits: it sets ``_fit_result`` and calls ``_set_fitted_attributes``. It has a
+    parameter ``n_jobs``.
+    """
+
+    n_jobs: int | None
+    _fit_result: FitResult
+
+    def with_leaves(self, n_leaves: int) -> Self:
+        """The model with ``n_leaves`` leaves from the same fit.
+
+        Without refinement it is as if fitted with that number; of a refined tree it is the
+        cheapest tree inside.
+
+        Parameters
+        ----------
+        n_leaves : int
+            From the base tree's number of leaves to the largest that was fitted.
+
+        Returns
+        -------
+        TreeModel
+            A new model; this one is unchanged.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> model = ExKMC(3, max_leaf_nodes=6, random_state=0).fit(load_iris().data)
+        >>> model.with_leaves(4).n_leaves_
+        4
+        """
+        check_is_fitted(self)
+        sizes = self._fit_result.path["n_leaves"]
+        if n_leaves not in sizes:
+            raise ValueError(
+                f"This fit has trees of {sizes[0]} to {sizes[-1]} leaves, not of {n_leaves}."
+            )
+        model = copy.copy(self)
+        model.max_leaf_nodes = int(n_leaves)
+        return model._set_fitted_attributes(int(n_leaves))
+
+    def with_columns(
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        units: Mapping[Any, str] | None = None,
+        dates: Mapping[Any, str] | None = None,
+        categories: Iterable[str] | Mapping[str, Mapping[Any, Any]] | None = None,
+        columns: Sequence[Column] | None = None,
+    ) -> Self:
+        """The same model, with more said about its columns, for rules, plots and exports.
+
+        What the data tells is known already: names, whole numbers, dates (of a data frame), and
+        one-hot columns that are named like ``color_red`` with a single 1 in every row.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            A name for each column.
+        units : dict of column to str, optional
+            What to write after a number. Columns are given by name or number.
+        dates : dict of column to {"D", "h", "m", "s", "ms", "us", "ns"}, optional
+            Columns of numbers that count days, hours, ... since 1970.
+        categories : list of str, or dict of str to dict, optional
+            One-hot columns: the part of their names before ``_`` or ``=``, or for each source of
+            categories, ``{column: category}``.
+        columns : sequence of Column, optional
+            All there is to say, for each column, in place of what is known.
+
+        Returns
+        -------
+        TreeModel
+            A new model; this one is unchanged.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC, export_text
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data)
+        >>> names = ["sepal length", "sepal width", "petal length", "petal width"]
+        >>> model = model.with_columns(names=names, units={"petal length": "cm"})
+        >>> print(export_text(model))
+        |-- petal length <= 2.45 cm: cluster 1 (50 rows)
+        |-- petal length > 2.45 cm
+        |   |-- petal length <= 5.15 cm: cluster 2 (66 rows)
+        |   |-- petal length > 5.15 cm: cluster 0 (34 rows)
+        """
+        check_is_fitted(self)
+        known = self._fit_result.columns if columns is None else tuple(columns)
+        model = copy.copy(self)
+        model._fit_result = self._fit_result.read_as(
+            describe_columns(known, names, units, dates, categories)
+        )
+        return model._set_fitted_attributes(self.n_leaves_)
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Cluster of each row of X.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or a dask array or data frame.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Of a dask collection, a dask array with the same row chunks, not yet computed.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> model.predict(X[:3]).tolist()
+        [1, 1, 1]
+        """
+        check_is_fitted(self)
+        return self._outcome(X, self.tree_.label, "predict")
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Leaf of each row of X, as a node number of ``tree_``.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or a dask array or data frame.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Of a dask collection, a dask array with the same row chunks, not yet computed.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> model.apply(X[[0, 60, 120]]).tolist()
+        [1, 3, 4]
+        """
+        check_is_fitted(self)
+        return self._outcome(X, np.arange(self.tree_.n_nodes, dtype=np.int32), "apply")
+
+    def decision_path(self, X: Any) -> sparse.csr_matrix:
+        """Indicator matrix of the nodes of ``tree_`` that each row of X passes, its leaf included.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        sparse matrix of shape (n_samples, n_nodes)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> model.decision_path(X[[0, 60]]).toarray().tolist()
+        [[1, 1, 0, 0, 0], [1, 0, 1, 1, 0]]
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            raise ValueError(
+                "decision_path makes a sparse matrix in memory; call apply on the dask collection, "
+                "and tree_.paths_to on the leaves of a part of it."
+            )
+        return self.tree_.paths_to(self.apply(X))
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Distance of each row of X to the mean of each of the tree's clusters.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or a dask array or data frame.
+
+        Returns
+        -------
+        array of shape (n_samples, n_clusters)
+            Of a dask collection, a dask array with the same row chunks, not yet computed.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> model.transform(X[:1]).round(2).tolist()
+        [[5.14, 0.14, 3.47]]
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            like = np.empty((0, self.tree_.n_clusters))
+            lazy: NDArray[np.float64] = lazily(self, "transform", X, like)
+            return lazy
+        base, _, beyond = self._distances(X)
+        return np.sqrt(base[:, None] + beyond)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the k-means cost of X: squared distances to the mean of the cluster predicted.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or a dask array or data frame, which is passed over once.
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> round(model.score(X) / model.inertia_, 9)
+        -1.0
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return -lazy_cost(self, X, sample_weight)
+        base, _, beyond = self._distances(X)
+        cost = base + beyond[np.arange(len(base)), self.predict(X)]
+        weights = check_weights(X, sample_weight)
+        with np.errstate(over="ignore"):
+            total = float(cost.sum() if weights is None else cost @ weights)
+        if not np.isfinite(total):
+            raise ValueError(TOO_LARGE)
+        return -total
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[np.int32]:
+        """Fit, and the cluster of each row: ``labels_``; of a dask collection, ``predict(X)``.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or a dask array or data frame.
+        y : ignored
+        **kwargs : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Of a dask collection, a dask array with the same row chunks, not yet computed.
+
+        Examples
+        --------
+        >>> from treemeans import ExKMC
+        >>> ExKMC(2, random_state=0).fit_predict([[1.0], [2.0], [8.0], [9.0]]).tolist()
+        [1, 1, 0, 0]
+        """
+        if is_dask(X):
+            return self.fit(X, **kwargs).predict(X)  # type: ignore[no-any-return]
+        labels: NDArray[np.int32] = super().fit_predict(X, y, **kwargs)
+        return labels
+
+    @property
+    def _facts(self) -> Facts:
+        return self._fit_result.facts(self.n_leaves_)
+
+    def _outcome(self, X: Any, of_node: NDArray[np.int32], method: str) -> NDArray[np.int32]:
+        """``of_node`` at the leaf of each row, which is what the method is for."""
+        if is_dask(X):
+            lazy: NDArray[np.int32] = lazily(self, method, X, of_node[:0])
+            return lazy
+        X = self._validate(X, reset=False)
+        found = self.tree_.outcome(X, of_node, n_threads(self.n_jobs))
+        if found is None:
+            refuse_not_finite(X)
+        return found
+
+    def _distances(
+        self, X: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
+        """Squared distance to the nearest cluster mean, which it is, and what the others add."""
+        threads = n_threads(self.n_jobs)
+        raw, X = X, self._validate(X, reset=False)
+        points = as_points(X)
+        if not points.all_finite(threads):
+            refuse_not_finite(X)
+        if self._fit_result.reference.pipeline is not None:
+            points = as_points(self._fit_result.reference.space(X, raw))
+        found = _core.price(points, self.cluster_centers_, threads)
+        if not np.isfinite(found[2]).all():
+            raise ValueError(TOO_LARGE)
+        return found
+
+    def _set_fitted_attributes(self, n_leaves: int) -> Self:
+        """Set the fitted attributes to those of the fit's tree with ``n_leaves`` leaves."""
+        record = self._fit_result
+        now = record.at(n_leaves)
+        tree = now.tree
+        row = int(np.searchsorted(record.path["n_leaves"], n_leaves))
+        self.tree_ = tree
+        self.n_leaves_ = tree.n_leaves
+        self.path_ = record.path[: row + 1]
+        self.inertia_ = float(record.path["kmeans_cost"][row])
+        self.surrogate_inertia_ = float(record.path["surrogate_cost"][row])
+        self.reference_centers_ = record.reference.centers
+        self.reference_inertia_ = record.reference_cost
+        if record.rows is not None and now.labels is not None:
+            self.reference_labels_ = record.rows.reference_label
+            self.labels_ = now.labels
+        else:  # of an earlier fit, they would be of other rows
+            self.__dict__.pop("reference_labels_", None)
+            self.__dict__.pop("labels_", None)
+        self.cluster_centers_ = now.means
+        self.cluster_profiles_ = now.profiles
+        self.columns_ = record.columns
+        saved = tree.cost_saved()
+        self.feature_importances_ = saved / saved.sum() if saved.any() else saved
+        self._n_features_out = tree.n_clusters
+        return self
+
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        """X as an array or sparse matrix of a type the kernels read; not yet checked for NaN."""
+        refuse_unread(X)
+        return validate_data(
+            self,
+            dates_as_days(X),
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=list(NUMBER_TYPES),
+            ensure_all_finite=False,
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,248 @@
+"""What a user may pass to ExKMC; anything else gets one sentence."""
+
+import math
+import numbers
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from treemeans.costs import SMALLEST, TOO_SMALL
+from treemeans.growth.base_tree import BASE_TREES
+from treemeans.growth.given_tree import from_sklearn
+from treemeans.tree import ThresholdTree
+from treemeans.warning_level import depth_in_package
+
+_SMALLEST_WEIGHT = 1e-300
+REFINEMENTS = ("none", "local", "search")
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse what cannot be, before any work is done."""
+    for name in ("n_clusters", "max_leaf_nodes", "max_depth", "n_init"):
+        value = getattr(model, name)
+        if value is None and name != "n_init":
+            continue
+        if not is_integer(value) or value < 1:
+            or_none = "" if name == "n_init" else ", or None"
+            raise ValueError(f"{name} must be an integer of at least 1{or_none}; got {value!r}.")
+    if model.n_clusters is None and model.reference is None:
+        raise ValueError("n_clusters=None takes the number from a reference; pass either.")
+    if model.n_clusters is not None:
+        check_max_leaves(model.max_leaf_nodes, model.n_clusters, None)
+    if not isinstance(model.refine, str) or model.refine not in REFINEMENTS:
+        raise ValueError(f"refine must be one of {quoted(REFINEMENTS)}; got {model.refine!r}.")
+    if not isinstance(model.round_thresholds, bool | np.bool_):
+        raise ValueError(f"round_thresholds must be True or False; got {model.round_thresholds!r}.")
+    _check_effort(model.max_iter, model.max_time)
+    _check_min_samples_leaf(model.min_samples_leaf)
+
+
+def _check_effort(max_iter: Any, max_time: Any) -> None:
+    if max_iter is not None and (not is_integer(max_iter) or max_iter < 0):
+        raise ValueError(f"max_iter must be an integer of at least 0, or None; got {max_iter!r}.")
+    if max_time is not None and not (is_number(max_time) and max_time >= 0):
+        raise ValueError(f"max_time must be a number of seconds, or None; got {max_time!r}.")
+
+
+def _check_min_samples_leaf(least: Any) -> None:
+    if not (is_number(least) and (0 < least < 1 or least >= 1)):
+        raise ValueError(
+            "min_samples_leaf must be a number of rows of at least 1, or a share of them between "
+            f"0 and 1; got {least!r}."
+        )
+
+
+def is_integer(value: Any) -> bool:
+    """Whether it is a whole number, and no truth value."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a finite number, and no truth value."""
+    return (
+        isinstance(value, numbers.Real)
+        and not isinstance(value, bool)
+        and math.isfinite(float(value))
+    )
+
+
+def quoted(names: tuple[str, ...]) -> str:
+    """Names in a row, each in quotation marks."""
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def tree_seed(random_state: Any) -> int:
+    """Seed of the tree's own randomness; without a random state, always the same."""
+    if random_state is None:
+        return 0
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_allowed_features(
+    allowed: Any, n_features: int, names: NDArray[Any] | None
+) -> NDArray[np.bool_] | None:
+    """For each feature, whether it may be cut; None where all may."""
+    if allowed is None:
+        return None
+    if not isinstance(allowed, Iterable):
+        raise ValueError(f"allowed_features must be a list of features or a mask; got {allowed!r}.")
+    entries = [allowed] if isinstance(allowed, str) else list(allowed)
+    if len(entries) == n_features and all(isinstance(entry, bool | np.bool_) for entry in entries):
+        mask = np.array(entries, dtype=bool)
+    else:
+        mask = np.zeros(n_features, dtype=bool)
+        for entry in entries:
+            mask[_position(entry, n_features, names, "allowed_features")] = True
+    if not mask.any():
+        raise ValueError("allowed_features allows no feature, so there is nothing to cut.")
+    return mask
+
+
+def check_feature_costs(
+    costs: Any, n_features: int, names: NDArray[Any] | None
+) -> NDArray[np.float64] | None:
+    """The price of a cut on each feature; None where all are free."""
+    if costs is None:
+        return None
+    by_feature = isinstance(costs, Mapping)
+    prices = _numbers(list(costs.values()) if by_feature else costs)
+    if by_feature and prices.shape == (len(costs),):
+        places = [_position(feature, n_features, names, "feature_costs") for feature in costs]
+        given, prices = prices, np.zeros(n_features)
+        prices[places] = given
+    if prices.shape != (n_features,) or not np.all(np.isfinite(prices) & (prices >= 0)):
+        raise ValueError(
+            f"feature_costs must be a dict or an array of {n_features} finite costs, none of them "
+            "negative."
+        )
+    return prices if prices.any() else None
+
+
+def _numbers(values: Any) -> NDArray[np.float64]:
+    """An array of its own; of something else than numbers, NaN."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
+
+
+def _position(feature: Any, n_features: int, names: NDArray[Any] | None, where: str) -> int:
+    """Column of a feature that is given by name or number."""
+    if isinstance(feature, str):
+        found = [] if names is None else np.flatnonzero(names == feature).tolist()
+        if not found:
+            known = "X has no feature names" if names is None else "X has no feature of that name"
+            raise ValueError(f"{where} names {feature!r}, but {known}.")
+        return int(found[0])
+    if not is_integer(feature) or not -n_features <= feature < n_features:
+        raise ValueError(
+            f"{where} must hold names of features or numbers below {n_features}; got {feature!r}."
+        )
+    return int(feature) % n_features
+
+
+def check_max_leaves(
+    max_leaf_nodes: int | None, n_clusters: int, base_tree: str | ThresholdTree | None
+) -> int:
+    """The number of leaves to grow to."""
+    base_leaves = base_tree.n_leaves if isinstance(base_tree, ThresholdTree) else 1
+    if max_leaf_nodes is None:
+        return max(2 * n_clusters, base_leaves)
+    if max_leaf_nodes < n_clusters:
+        raise ValueError(
+            f"max_leaf_nodes={max_leaf_nodes} is less than n_clusters={n_clusters}; "
+            "a tree needs a leaf for every cluster."
+        )
+    if max_leaf_nodes < base_leaves:
+        raise ValueError(
+            f"max_leaf_nodes={max_leaf_nodes}, but base_tree already has {base_leaves} leaves."
+        )
+    return int(max_leaf_nodes)
+
+
+def check_base_tree(base_tree: Any, n_features: int) -> str | ThresholdTree:
+    """The name of a base tree, or a tree for tables of ``n_features`` columns."""
+    if isinstance(base_tree, str) and base_tree in BASE_TREES:
+        return base_tree
+    if isinstance(base_tree, FrozenEstimator):
+        base_tree = base_tree.estimator
+    if isinstance(base_tree, BaseDecisionTree):
+        check_is_fitted(base_tree)
+        base_tree = from_sklearn(base_tree)
+    if not isinstance(base_tree, ThresholdTree):
+        raise ValueError(
+            f"base_tree must be one of {quoted(BASE_TREES)}, a ThresholdTree or a fitted decision "
+            f"tree of scikit-learn; got {base_tree!r}."
+        )
+    if base_tree.n_features != n_features:
+        raise ValueError(
+            f"base_tree was made for {base_tree.n_features} columns, but X has {n_features}."
+        )
+    return base_tree
+
+
+def check_weights(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
+    """Weights that are finite, not negative and not all zero; or None."""
+    if sample_weight is None:
+        return None
+    weights: NDArray[np.float64] = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row, so there is nothing to cluster.")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not math.isfinite(total) or weights.max() < _SMALLEST_WEIGHT:
+        what = "smaller" if math.isfinite(total) else "larger"
+        raise ValueError(
+            f"The sample weights, of which the largest is {weights.max():g}, add up to a number "
+            f"{what} than floats can hold precisely. Multiply all of them by a constant."
+        )
+    return np.ascontiguousarray(weights)
+
+
+def check_not_tiny(X: Any) -> None:
+    """Refuse rows whose squared distances would underflow. A few rows tell of most tables."""
+    some = X[:: max(1, X.shape[0] // 32)]
+    if 0.0 < _largest(some) < SMALLEST and _largest(X) < SMALLEST:
+        raise ValueError(TOO_SMALL)
+
+
+def _largest(X: Any) -> float:
+    values = X.data if sparse.issparse(X) else X
+    if not values.size:
+        return 0.0
+    return max(float(values.max()), -float(values.min()))
+
+
+def check_enough_rows(n_rows: int, n_clusters: int) -> None:
+    """As many rows as clusters."""
+    if n_rows < n_clusters:
+        raise ValueError(f"n_samples={n_rows} should be >= n_clusters={n_clusters}.")
+
+
+def refuse_not_finite(X: Any) -> NoReturn:
+    """Say, in scikit-learn's words, what X holds that is no number."""
+    assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
+    raise ValueError("Input X contains NaN or infinity.")
+
+
+def warn_if_empty(nearest: NDArray[np.int32], n_clusters: int) -> None:
+    """Some reference centers are nearest to no row, as when there are too few distinct rows."""
+    occupied = int(np.count_nonzero(np.bincount(nearest)))
+    if occupied < n_clusters:
+        warnings.warn(
+            f"Only {occupied} of the {n_clusters} reference centers are nearest to any row; "
+            "the other clusters are empty.",
+            ConvergenceWarning,
+            stacklevel=depth_in_package(),
+        )

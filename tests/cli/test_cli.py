@@ -1,0 +1,448 @@
+"""The command line, as a user runs it: files in, words and files out, mistakes in one sentence."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv as pacsv
+from typer.testing import CliRunner
+
+import treemeans
+from treemeans import ExKMC
+from treemeans.cli.app import app
+from treemeans.cli.choose_command import ClusterCosts, suggested_clusters
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def run(*args, **kwargs):
+    return CliRunner().invoke(app, [str(arg) for arg in args], **kwargs)
+
+
+def ok(*args, **kwargs):
+    result = run(*args, **kwargs)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refused(*args, says, **kwargs):
+    """One sentence on standard error, exit code 1, and no traceback."""
+    result = run(*args, **kwargs)
+    assert result.exit_code == 1, result.output
+    error = [line for line in result.stderr.splitlines() if not line.startswith("Note: ")]
+    assert len(error) == 1, result.stderr
+    assert error[0].startswith("Error: ")
+    assert error[0].endswith((".", "?"))
+    assert says in error[0]
+    assert result.stdout == ""
+
+
+def customers(n=240, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "customer_id": np.arange(1000, 1000 + n),
+            "spend": rng.gamma(2.0, 200.0, n).round(2),
+            "visits": rng.poisson(4, n),
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D"),
+            "color": rng.choice(["red", "blue", "<b>green</b>"], n),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    customers().to_csv(folder / "customers.csv", index=False)
+    ok("fit", folder / "customers.csv", "-k", 4, "--leaves", 8, "--out", folder / "model.json")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    return folder / "customers.csv"
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return folder / "model.json"
+
+
+# ---- fit -----------------------------------------------------------------------------------------
+
+
+def test_demo_needs_nothing():
+    said = ok("fit", "--demo").stdout
+    assert "178 rows and 13 columns" in said
+    assert "cluster 2" in said
+    assert "cost / k-means" in said
+    assert "<- suggested" in said
+
+
+def test_fit_says_rules_cost_and_curve(data):
+    result = ok("fit", data, "-k", 3, "--leaves", 6)
+    assert "240 rows and 4 columns" in result.stdout
+    assert "customer_id" in result.stderr  # left out, with a note
+    assert "color=" not in result.stdout
+    assert result.stdout.count("cluster ") >= 3
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "feather"])
+def test_every_format_gives_the_same_model(tmp_path, data, model, suffix):
+    frame, path = customers(), tmp_path / f"customers.{suffix}"
+    if suffix in ("csv", "tsv"):
+        frame.to_csv(path, index=False, sep="\t" if suffix == "tsv" else ",")
+    else:
+        getattr(frame, f"to_{suffix}")(path)
+    ok("fit", path, "-k", 4, "--leaves", 8, "--out", tmp_path / "model.json")
+    assert treemeans.load(tmp_path / "model.json").tree_ == treemeans.load(model).tree_
+
+
+def test_standard_input(data, tmp_path, model):
+    out = tmp_path / "m.json"
+    ok("fit", "-", "-k", 4, "--leaves", 8, "--out", out, input=data.read_bytes())
+    assert treemeans.load(out).tree_ == treemeans.load(model).tree_
+
+
+def test_scale_columns_and_exact(tmp_path, data):
+    out = tmp_path / "m.json"
+    ok("fit", data, "-k", 3, "--columns", "spend,visits", "--scale", "none", "--exact", "-o", out)
+    loaded = treemeans.load(out)
+    X = customers()[["spend", "visits"]].to_numpy()
+    expected = ExKMC(3, random_state=0).fit(X)
+    assert [column.name for column in loaded.columns_] == ["spend", "visits"]
+    assert loaded.inertia_ == pytest.approx(expected.inertia_, rel=0.05)
+    cut = loaded.tree_.threshold[~loaded.tree_.is_leaf]
+    gaps = loaded.tree_.gap[~loaded.tree_.is_leaf]
+    np.testing.assert_allclose(cut, gaps.mean(axis=1))
+
+
+def test_json_for_machines(data):
+    said = json.loads(ok("fit", data, "-k", 3, "--columns", "spend,visits", "--json").stdout)
+    assert said["n_rows"] == 240
+    assert said["n_leaves"] == 6
+    assert said["path"]["n_leaves"] == [3, 4, 5, 6]
+    assert said["cost"] / said["reference_cost"] == pytest.approx(said["path"]["ratio"][-1])
+    assert len(said["rules"]["clusters"]) == 3
+
+
+def test_quiet(data, tmp_path):
+    result = ok("fit", data, "-k", 3, "--quiet", "--out", tmp_path / "m.json")
+    assert (result.stdout, result.stderr) == ("", "")
+    assert (tmp_path / "m.json").exists()
+
+
+def test_missing_values(tmp_path):
+    frame = customers()
+    frame.loc[[3, 7], "spend"] = np.nan
+    frame.loc[7, "color"] = None
+    path = tmp_path / "gaps.csv"
+    frame.to_csv(path, index=False)
+    refused("fit", path, "-k", 3, says="2 of 240 rows have missing values")
+    assert (
+        json.loads(ok("fit", path, "-k", 3, "--missing", "drop", "--json").stdout)["n_rows"] == 238
+    )
+    out = tmp_path / "m.json"
+    ok("fit", path, "-k", 3, "--missing", "median", "--out", out)
+    labelled = ok("predict", out, path).stdout
+    assert len(labelled.splitlines()) == 241
+
+
+def test_the_report(tmp_path, data, model):
+    out = tmp_path / "report.html"
+    ok("fit", data, "-k", 3, "--report", out)
+    page = out.read_text(encoding="utf-8")
+    assert page.lower().startswith("<!doctype html>")
+    assert "customers.csv" in page
+    assert "<b>green</b>" not in page
+    refused("report", model, "--out", out, says="exists")
+    ok("report", model, data, "--out", out, "--force")
+    with_rows = out.read_text(encoding="utf-8")
+    ok("report", model, "--out", out, "--force")
+    assert len(out.read_text(encoding="utf-8")) < len(with_rows)
+    same = tmp_path / "x"
+    refused("fit", data, "-k", 3, "-o", same, "--report", same, says="Two outputs")
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("hour", ["", "T23:59:59", "T23:59:59-12:00"])
+def test_dates_of_every_year(tmp_path, hour, suffix, engine):
+    """The years 1 and 9999, and those beyond what nanoseconds since 1970 can count."""
+    years = np.resize([1, 1677, 2024, 2262, 9999], 60)
+    days = [f"{year:04d}-12-{15 + i % 17}{hour}" for i, year in enumerate(years)]
+    table = pa.table({"day": days, "x": np.random.default_rng(0).normal(size=60)})
+    path, model = tmp_path / f"days.{suffix}", tmp_path / "m.json"
+    if suffix == "csv":
+        pacsv.write_csv(table, path)
+    else:
+        zone = "UTC" if hour.endswith("00") else None
+        kind = pa.timestamp("us", zone) if hour else pa.date32()
+        pq.write_table(table.set_column(0, "day", table["day"].cast(kind)), path)
+    page = tmp_path / "report.html"
+    ok("fit", path, "-k", 3, "--engine", engine, "-o", model, "--report", page)
+    assert "day" in ok("rules", model).stdout
+    assert "CASE" in ok("sql", model, "--table", "days").stdout
+    assert len(ok("predict", model, path, "--explain").stdout.splitlines()) == 61
+
+
+# ---- mistakes ------------------------------------------------------------------------------------
+
+
+def test_mistakes(tmp_path, data, model):
+    refused("fit", says="Give a file to cluster, or --demo")
+    refused("fit", data, "--demo", says="Give a file to cluster, or --demo")
+    refused("fit", data, says="Add -k")
+    refused("fit", tmp_path / "none.csv", "-k", 3, says="no file")
+    refused("fit", tmp_path, "-k", 3, says="folder")
+    refused("fit", data, "-k", 0, says="-k must be at least 1")
+    refused("fit", data, "-k", 1000, says="too few for 1000 clusters")
+    refused("fit", data, "-k", 5, "--leaves", 3, says="--leaves 3 is less than -k 5")
+    refused("fit", data, "-k", 5, "--columns", "spent", says="did you mean 'spend'")
+    refused("fit", data, "-k", 5, "--id", "custmer_id", says="did you mean 'customer_id'")
+    refused("fit", data, "-k", 5, "--out", tmp_path / "no" / "m.json", says="no folder")
+    refused("rules", data, says="is no")
+    refused("rules", tmp_path / "none.json", says="none.json")
+    refused("sql", model, "--dialect", "cobol", says="'cobol'")
+    refused("text", model, "--leaves", 50, says="trees of 4 to 8 leaves")
+    refused("plot", model, "--out", tmp_path / "tree.gif", says=".png, .svg or .pdf")
+    refused("choose", data, "--from", 5, "--to", 3, says="no number of clusters")
+
+
+def test_usage_errors_have_exit_code_2(data):
+    assert run("fit", data, "-k", "four").exit_code == 2
+    assert run("fit", data, "-k", 3, "--scale", "maybe").exit_code == 2
+    assert run("nothing").exit_code == 2
+
+
+def test_an_existing_file_needs_force(tmp_path, data):
+    out = tmp_path / "m.json"
+    out.write_text("mine")
+    refused("fit", data, "-k", 3, "--out", out, says="exists; use --force")
+    assert out.read_text() == "mine"
+    ok("fit", data, "-k", 3, "--out", out, "--force")
+    assert treemeans.load(out).tree_.n_clusters == 3
+
+
+# ---- a saved model -------------------------------------------------------------------------------
+
+
+def test_predict_streams_between_formats(tmp_path, data, model):
+    frame = customers(seed=5)
+    for suffix in ("csv", "parquet"):
+        source = tmp_path / f"new.{suffix}"
+        frame.to_csv(source, index=False) if suffix == "csv" else frame.to_parquet(source)
+        out = tmp_path / f"labelled-from-{suffix}.parquet"
+        ok("predict", model, source, "--out", out, "--explain")
+        table = pq.read_table(out)
+        assert table.column_names == [*frame.columns, "cluster", "why"]
+        labels = table["cluster"].to_numpy()
+        assert set(labels) <= {0, 1, 2, 3}
+        assert table["customer_id"].to_pylist() == frame["customer_id"].tolist()
+        assert all(why for why in table["why"].to_pylist())
+        printed = pd.read_csv(io.StringIO(ok("predict", model, source).stdout))
+        assert printed["cluster"].tolist() == labels.tolist()
+
+
+def test_predict_gives_the_training_rows_their_clusters(data, model):
+    printed = pd.read_csv(io.StringIO(ok("predict", model, data).stdout))
+    sizes = np.bincount(printed["cluster"], minlength=4)
+    assert sizes.tolist() == [cluster.size for cluster in treemeans.load(model).rules()]
+
+
+def test_predict_refuses_what_it_cannot_read(tmp_path, model):
+    frame = customers()
+    frame.drop(columns="spend").to_csv(tmp_path / "less.csv", index=False)
+    refused("predict", model, tmp_path / "less.csv", says="spend")
+    frame.assign(spend="much").to_csv(tmp_path / "text.csv", index=False)
+    refused("predict", model, tmp_path / "text.csv", "--out", tmp_path / "o.csv", says="spend")
+    assert not (tmp_path / "o.csv").exists()
+    frame.assign(cluster=1).to_csv(tmp_path / "more.csv", index=False)
+    refused("predict", model, tmp_path / "more.csv", "-o", tmp_path / "o.csv", says="'cluster'")
+
+
+def test_unknown_categories_are_counted(tmp_path, model):
+    customers().assign(color="pink").to_csv(tmp_path / "pink.csv", index=False)
+    assert "240 rows have a category of color" in ok("predict", model, tmp_path / "pink.csv").stderr
+
+
+def test_an_unseen_category_is_never_given_a_false_reason(tmp_path):
+    rng = np.random.default_rng(0)
+    plan = np.repeat(["basic", "pro", "enterprise"], [60, 50, 40])
+    spend = (rng.normal(10, 1, 150) + 100 * (plan == "enterprise")).round(2)
+    frame = pd.DataFrame({"plan": plan, "spend": spend})
+    frame.to_csv(tmp_path / "plans.csv", index=False)
+    ok("fit", tmp_path / "plans.csv", "-k", 3, "--leaves", 6, "-o", tmp_path / "m.json")
+    new = frame.assign(plan=["trial"] * 75 + ["pro"] * 75)
+    new.to_parquet(tmp_path / "new.parquet")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    for name in ("new.csv", "new.parquet"):
+        result = ok("predict", tmp_path / "m.json", tmp_path / name, "--explain")
+        why = pd.read_csv(io.StringIO(result.stdout))["why"]
+        assert "75 rows have a category of plan" in result.stderr
+        unseen = 'plan is "trial", which was not seen in training; '
+        unseen += "treated as none of basic, pro, enterprise"
+        assert why[:75].str.contains(unseen, regex=False).all()
+        assert not why[:75].str.contains("plan =", regex=False).any()
+        assert not why[75:].str.contains("seen", regex=False).any()
+
+
+def test_rules_text_sql(model, tmp_path):
+    loaded = treemeans.load(model)
+    assert ok("rules", model).stdout.strip() == str(loaded.rules()).strip()
+    assert json.loads(ok("rules", model, "--json").stdout) == loaded.rules().to_dict()
+    assert ok("text", model).stdout.strip() == treemeans.export_text(loaded)
+    five = loaded.with_leaves(5)
+    assert ok("text", model, "--leaves", 5).stdout.strip() == treemeans.export_text(five)
+    said = ok("sql", model, "--dialect", "sqlite", "--table", "customers").stdout
+    assert said.strip() == loaded.to_sql("sqlite", "customers", one_hot=False)
+    where = ok("sql", model, "--dialect", "duckdb", "--table", "t", "--form", "where").stdout
+    assert where.count("-- cluster") == 4
+    out = tmp_path / "case.sql"
+    ok("sql", model, "--out", out)
+    refused("sql", model, "--out", out, says="exists")
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_plot(model, tmp_path, suffix):
+    out = tmp_path / f"tree.{suffix}"
+    ok("plot", model, "--out", out)
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
+    assert out.read_bytes().startswith(start)
+
+
+def test_onnx(model, tmp_path, data):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    out = tmp_path / "tree.onnx"
+    ok("onnx", model, "--out", out)
+    session = onnxruntime.InferenceSession(out.read_bytes())
+    n_features = len(treemeans.load(model).columns_)
+    X = np.random.default_rng(0).normal(size=(50, n_features)) * 1000
+    assert session.run(None, {"X": X})[0].tolist() == treemeans.load(model).predict(X).tolist()
+
+
+# ---- choose and compare --------------------------------------------------------------------------
+
+
+def test_choose(data, tmp_path):
+    out = tmp_path / "grid.png"
+    said = ok("choose", data, "--to", 5, "--plot", out).stdout
+    assert said.count("<- suggested") == 1
+    assert len(said.splitlines()) == 2 + 4
+    assert out.read_bytes().startswith(b"\x89PNG")
+    document = json.loads(ok("choose", data, "--to", 3, "--json").stdout)
+    assert [choice["clusters"] for choice in document["choices"]] == [2, 3]
+
+
+def test_the_knee_of_the_number_of_clusters():
+    path = ExKMC(2, random_state=0).fit(np.eye(6)).path_
+    costs = {2: 1000.0, 3: 300.0, 4: 280.0, 5: 265.0}
+    choices = [ClusterCosts(k, cost, path) for k, cost in costs.items()]
+    assert suggested_clusters(choices) == 3
+
+
+def test_compare(data):
+    rows = json.loads(ok("compare", data, "-k", 3, "--json").stdout)
+    methods = [row["method"] for row in rows]
+    assert methods == ["ExKMC", "ExKMC, refined", "IMM", "CART", "KD-tree", "CUBT", "CLTree"]
+    by_method = {row["method"]: row for row in rows}
+    assert by_method["ExKMC, refined"]["ratio"] <= by_method["ExKMC"]["ratio"] + 1e-12
+    assert all(row["leaves"] <= 6 for row in rows if row["method"] != "CLTree")
+    assert "<- lowest" in ok("compare", data, "-k", 3).stdout
+
+
+# ---- as a process --------------------------------------------------------------------------------
+
+
+def spawn(*args, options=(), **kwargs):
+    source = str(Path(treemeans.__file__).parents[1])
+    env = os.environ | {"PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, *options, "-m", "treemeans", *map(str, args)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=env, **(pipes | kwargs))
+
+
+def test_ctrl_c_leaves_no_half_file(tmp_path, model):
+    """A predict that reads from a pipe that never ends, stopped in the middle."""
+    out = tmp_path / "labelled.csv"
+    process = spawn("predict", model, "-", "--out", out, stdin=subprocess.PIPE)
+    text = customers(20_000).to_csv(index=False)
+    assert len(text) > 2**18  # more than a pipe holds: once it is written, it is being read
+    process.stdin.write(text)
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error.splitlines()[-1] == "Stopped: nothing was written."
+    assert "Traceback" not in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "treemeans.optional_imports",
+        "typer.main",
+        "pyarrow.lib",
+        "numpy",
+        "sklearn.base",
+        "treemeans.estimator",
+        "treemeans.cli.fit_command",
+    ],
+)
+def test_ctrl_c_while_packages_are_imported(tmp_path, imported):
+    """Python tells on standard error what it has imported; stopped at that moment."""
+    out = tmp_path / "model.json"
+    process = spawn("fit", "--demo", "--out", out, options=["-X", "importtime"])
+    for line in process.stderr:
+        if line.split("|")[-1].strip() == imported:
+            process.send_signal(signal.SIGINT)
+            break
+    else:
+        pytest.fail(f"{imported} is not imported")
+    output, error = process.communicate(timeout=60)
+    said = [line for line in error.splitlines() if not line.startswith("import time:")]
+    assert (process.returncode, output) == (130, "")
+    assert said == ["Stopped: nothing was written."]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_needs_no_slow_import():
+    """Help is printed at once, since scikit-learn is imported by the commands that use it."""
+    with spawn("--help", options=["-X", "importtime"]) as process:
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "sklearn" not in error
+
+
+def test_a_reader_that_stops_is_no_error(model):
+    with spawn("rules", model) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        process.wait(timeout=60)
+
+
+def test_version_and_help():
+    assert ok("--version").stdout.strip() == f"treemeans {treemeans.__version__}"
+    said = ok("--help").stdout
+    for command in (
+        "fit",
+        "choose",
+        "compare",
+        "predict",
+        "rules",
+        "sql",
+        "plot",
+        "onnx",
+        "report",
+    ):
+        assert command in said

@@ -1,0 +1,254 @@
+"""``treemeans fit`` on files that are re-read for every pass: the same output as in memory."""
+
+import json
+import sys
+import tempfile
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import treemeans
+from tests.cli.test_cli import customers, ok, refused
+from treemeans.cli import choose_engine
+from treemeans.partitioned.readers import arrow_columns
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+FIT = ("-k", 4, "--leaves", 8)
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch, tmp_path):
+    """Partitions of 50 rows; and a place of its own for temporary files, empty at the end."""
+    monkeypatch.setattr(arrow_columns, "_PARTITION_ROWS", 50)
+    monkeypatch.setattr("treemeans.partitioned.readers.parquet_partitions.BATCH_ROWS", 30)
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    yield
+    assert list(place.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """What a fit in memory says."""
+    path = tmp_path_factory.mktemp("engine") / "customers.parquet"
+    customers().to_parquet(path)
+    return ok("fit", path, *FIT, "--engine", "memory")
+
+
+def write(folder, frame, name="customers.parquet", group=40):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame)
+    pq.write_table(table, path, row_group_size=group)
+    return path
+
+
+def notes(result):
+    return [line for line in result.stderr.splitlines() if line.startswith("Note: ")]
+
+
+# ---- the same words ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["stream", "dask"])
+def test_every_engine_says_the_same(tmp_path, said, engine):
+    path = write(tmp_path, customers())
+    result = ok("fit", path, *FIT, "--engine", engine)
+    assert result.stdout == said.stdout
+    assert notes(result) == notes(said)
+    assert "240 rows (0.012 MB as numbers): a pass takes " in result.stderr
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "feather"])
+def test_every_format_is_read_in_bounded_memory(tmp_path, said, suffix):
+    path = tmp_path / f"customers.{suffix}"
+    if suffix == "feather":
+        customers().to_feather(path)
+    else:
+        customers().to_csv(path, index=False)
+    result = ok("fit", path, *FIT, "--engine", "stream")
+    assert result.stdout == said.stdout
+    assert notes(result) == notes(said)
+
+
+def test_standard_input(said):
+    text = customers().to_csv(index=False).encode()
+    assert ok("fit", "-", *FIT, "--engine", "stream", input=text).stdout == said.stdout
+
+
+def test_a_folder_needs_no_engine_to_be_named(tmp_path, said):
+    frame = customers()
+    write(tmp_path, frame[:100], "data/part-0.parquet")
+    write(tmp_path, frame[100:], "data/part-1.parquet")
+    (tmp_path / "data" / "_SUCCESS").write_text("")
+    assert ok("fit", tmp_path / "data", *FIT).stdout == said.stdout
+    for year, part in (("2020", frame[:100]), ("2021", frame[100:])):
+        write(tmp_path, part, f"years/year={year}/part.parquet")
+    result = ok("fit", tmp_path / "years", *FIT, "--columns", "spend,year", "--json")
+    assert json.loads(result.stdout)["n_rows"] == 240
+
+
+def test_columns_scale_exact_out_and_json(tmp_path):
+    path = write(tmp_path, customers())
+    options = ("-k", 3, "--columns", "visits, spend", "--scale", "none", "--exact", "--json")
+    ours, theirs = tmp_path / "ours.json", tmp_path / "theirs.json"
+    said = ok("fit", path, *options, "--engine", "stream", "-o", ours)
+    assert said.stderr == ""
+    found = json.loads(said.stdout)
+    expected = json.loads(ok("fit", path, *options, "--engine", "memory", "-o", theirs).stdout)
+    assert found.keys() == expected.keys()
+    assert found["n_rows"] == expected["n_rows"] == 240
+    np.testing.assert_allclose(found["cost"], expected["cost"])
+    ours, theirs = treemeans.load(ours), treemeans.load(theirs)
+    np.testing.assert_array_equal(ours.tree_.threshold, theirs.tree_.threshold)
+    assert str(ours.rules()) == str(theirs.rules())
+    assert ours.columns_ == theirs.columns_
+
+
+def test_rows_without_values_are_dropped(tmp_path):
+    frame = customers()
+    frame.loc[[5, 70, 71], "spend"] = np.nan
+    frame.loc[[71, 200], "color"] = None
+    frame["constant"] = np.where(frame["spend"].isna(), 1.0, 2.0)  # once they are gone
+    path = write(tmp_path, frame)
+    both = [ok("fit", path, *FIT, "--missing", "drop", "--engine", e) for e in ("memory", "stream")]
+    assert "236 rows and 4 columns" in both[1].stdout
+    assert both[1].stdout == both[0].stdout
+    assert notes(both[1]) == notes(both[0])
+    assert "'constant'" in both[1].stderr
+    for engine in ("memory", "stream"):
+        says = "4 of 240 rows have missing values ('spend': 3, 'color': 2)"
+        refused("fit", path, *FIT, "--engine", engine, says=says)
+    refused("fit", path, *FIT, "--engine", "stream", "--missing", "median", says="--engine memory")
+
+
+def test_a_report_shows_rows_that_are_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr("treemeans.cli.fit_command._REPORT_ROWS", 100)
+    path, page = write(tmp_path, customers()), tmp_path / "page.html"
+    result = ok("fit", path, *FIT, "--engine", "stream", "--report", page)
+    assert "Its histograms are of 100 rows, drawn evenly from all." in result.stderr
+    assert "customers.parquet" in page.read_text(encoding="utf-8")
+
+
+def test_numbers_stay_as_small_as_they_are(tmp_path):
+    from treemeans.cli.fit_large_file import open_large_file
+
+    frame = pd.DataFrame({"a": np.arange(90, dtype="f4") % 7, "b": np.arange(90) % 5 == 0})
+    with open_large_file(str(write(tmp_path, frame)), None, None, "refuse") as large:
+        blocks = [block for piece in large.parts.pieces() for block in piece]
+    assert {block.X.dtype for block in blocks} == {np.dtype("f4")}
+    assert [block.n_rows for block in blocks] == [40, 50]
+    np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), frame)
+
+
+def test_a_terminal_sees_what_is_read(tmp_path, monkeypatch, capsys):
+    from treemeans import progress
+    from treemeans.cli.fit_large_file import open_large_file
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(progress, "_REFRESH", 0)
+    path = tmp_path / "customers.csv"
+    customers().to_csv(path, index=False)
+    with open_large_file(str(path), None, None, "refuse", shown=True):
+        pass
+    said = capsys.readouterr().err
+    assert "treemeans: rows read 240" in said
+    assert "treemeans: inferring columns [" in said
+    assert "100 % 240 rows" in said
+
+
+# ---- which engine --------------------------------------------------------------------------------
+
+
+def test_a_file_too_large_for_memory_is_told_and_streamed(tmp_path, said, monkeypatch):
+    path = write(tmp_path, customers())
+    monkeypatch.setattr(choose_engine, "memory_limit", lambda: 10_000)
+    result = ok("fit", path, *FIT)
+    assert result.stdout == said.stdout
+    told = result.stderr.splitlines()[0]
+    assert told.startswith(
+        "'customers.parquet' needs about 0.058 MB of memory; 0.01 MB are available."
+    )
+    assert "--engine memory" in told
+    assert "a pass takes" in result.stderr
+    result = ok("fit", path, *FIT, "--engine", "memory")
+    assert "a pass takes" not in result.stderr
+    monkeypatch.setattr(choose_engine, "memory_limit", lambda: 10**9)
+    assert "a pass takes" not in ok("fit", path, *FIT).stderr
+
+
+def test_sizes_and_limits(tmp_path, monkeypatch):
+    assert 2**26 < choose_engine.memory_limit() < 2**50
+    path = write(tmp_path, customers())
+    assert choose_engine.estimate_size(str(path), None) == 240 * 5 * 8
+    assert choose_engine.estimate_size(str(path), ["spend"]) == 240 * 8
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    assert choose_engine.estimate_size(str(tmp_path / "t.csv"), None) == 4
+    assert choose_engine.estimate_size("-", None) is None
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(choose_engine, "_LIMITS", (str(limit),))
+    limit.write_text("max\n")
+    machine = choose_engine.memory_limit()
+    limit.write_text("70000000\n")
+    assert choose_engine.memory_limit() == 70_000_000 < machine
+
+
+def test_no_more_threads_than_there_is_memory_for(monkeypatch):
+    monkeypatch.setattr("treemeans.threads.n_threads", lambda _: 16)
+    for memory, expected in [(10**8, 1), (2 * 10**9, 5), (10**11, 16), (None, 16)]:
+        monkeypatch.setattr(choose_engine, "memory_limit", lambda memory=memory: memory)
+        assert choose_engine.reading_threads() == expected
+
+
+def test_dask_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dask", None)
+    path = write(tmp_path, customers())
+    refused("fit", path, *FIT, "--engine", "dask", says='pip install "treemeans[dask]"')
+
+
+# ---- mistakes ------------------------------------------------------------------------------------
+
+
+def test_mistakes_in_the_command(tmp_path):
+    path, by = write(tmp_path, customers()), ("--engine", "stream")
+    refused("fit", tmp_path / "costumers.parquet", *FIT, *by, says="did you mean")
+    refused("fit", tmp_path / "temporary", *FIT, *by, says="no Parquet file")
+    refused("fit", path, *FIT, *by, "--columns", "spent", says="did you mean 'spend'?")
+    refused("fit", path, "-k", 241, *by, says="The table has 240 rows, too few for 241 clusters")
+    refused("fit", path, "-k", 0, *by, says="-k must be at least 1")
+    refused("fit", path, "-k", 4, "--leaves", 3, *by, says="--leaves 3 is less than -k 4")
+    refused("fit", "--demo", *by, says="--demo is small")
+    refused("fit", path, *FIT, *by, "-o", path, says="exists")
+
+
+def test_mistakes_in_the_file(tmp_path):
+    frame = customers()
+    by = ("--engine", "stream")
+    refused("fit", write(tmp_path, frame[:0]), *FIT, *by, says="no rows")
+    frame["name"] = [f"Ann {i}" for i in range(240)]
+    refused("fit", write(tmp_path, frame), *FIT, *by, says="a different text in nearly every row")
+    frame = customers()
+    frame.loc[101, "spend"] = np.inf
+    refused("fit", write(tmp_path, frame), *FIT, *by, says="the first in data row 102")
+    frame.loc[101, "spend"] = None
+    refused("fit", write(tmp_path, frame), *FIT, *by, says="1 of 240 rows have missing values")
+    broken = write(tmp_path, customers(), "broken.parquet")
+    broken.write_bytes(broken.read_bytes()[:-300])
+    refused("fit", broken, *FIT, *by, says="cannot be read")
+    text = tmp_path / "t.csv"
+    text.write_text("a,b\n1,2\n3\n")
+    refused("fit", text, *FIT, *by, says="line 3 has 1 instead of 2 values")
+
+
+def test_files_of_different_columns(tmp_path):
+    frame = customers()
+    write(tmp_path, frame, "data/a.parquet")
+    write(tmp_path, frame.drop(columns="visits"), "data/b.parquet")
+    refused("fit", tmp_path / "data", *FIT, says="all files must have the same columns")
+    write(tmp_path, frame.assign(visits=frame["visits"] + 0.5), "data/b.parquet")
+    refused("fit", tmp_path / "data", *FIT, says="is of the type double in")

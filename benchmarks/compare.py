@@ -215,7 +215,7 @@ def _fits() -> dict[str, Callable[[], Fit]]:
         ),
         "pipeline": lambda: _fit(wine, 4, reference=_scaled(4), max_leaf_nodes=12),
         "pipeline, search": lambda: _fit(
-            wine, 4, reference=_scaled(4), max_leaf_nodes=12, refine="search", max_iter=60
+            wine, 4, reference=_scaled(4), max_leaf_nodes=12, refine="search", search_rounds=60
         ),
         "frame": lambda: _fit(shop, 4, reference=_scaled(4), max_leaf_nodes=14),
         "frame, rounded": lambda: _fit(
@@ -234,25 +234,25 @@ def _fits() -> dict[str, Callable[[], Fit]]:
         "threshold tree given": lambda: _given(_threshold_tree, max_leaf_nodes=8),
         "given, refined": lambda: _given(_threshold_tree, max_leaf_nodes=8, refine="local"),
         "search, more leaves": lambda: _fit(
-            digits[:600], 10, max_leaf_nodes=30, refine="search", max_iter=40
+            digits[:600], 10, max_leaf_nodes=30, refine="search", search_rounds=40
         ),
         "search, limits": lambda: _fit(
             blobs,
             6,
             max_leaf_nodes=14,
             refine="search",
-            max_iter=60,
+            search_rounds=60,
             min_samples_leaf=40,
             max_depth=5,
         ),
         "search, weights": lambda: _fit(
-            blobs, 6, weights=_weights(1500), max_leaf_nodes=14, refine="search", max_iter=60
+            blobs, 6, weights=_weights(1500), max_leaf_nodes=14, refine="search", search_rounds=60
         ),
         "dask frame": _dask_frame,
         "dask, clustered": _dask_clusters,
         "parquet": lambda: _partitioned(_parquet, max_leaf_nodes=12),
         "parquet, search": lambda: _partitioned(
-            _parquet, max_leaf_nodes=9, refine="search", max_iter=40
+            _parquet, max_leaf_nodes=9, refine="search", search_rounds=40
         ),
         "baseline IMM": lambda: _baseline("IMM", wine, 5),
         "baseline CART": lambda: _baseline("CART", digits, 10, max_leaf_nodes=25),
@@ -263,20 +263,32 @@ def _fits() -> dict[str, Callable[[], Fit]]:
     }
     for base in ("imm", "emn", "exgreedy", "random", "kauri", "cart", "kdtree", "none", "best"):
         for name, X, k in (("blobs", blobs, 8), ("ties", ties, 5)):
-            options = {"base_tree": base, "max_leaf_nodes": 3 * k, "n_init": 3}
+            options = {"base_tree": base, "max_leaf_nodes": 3 * k, "n_random_trees": 3}
             fits[f"{name}, {base}"] = lambda X=X, k=k, o=options: _fit(X, k, **o)
             fits[f"{name}, {base}, bare"] = lambda X=X, k=k, o=options: _fit(
                 X, k, **(o | {"max_leaf_nodes": k})
             )
         limits = {"min_samples_leaf": 25, "max_depth": 5, "feature_costs": {0: 0.02, 1: 0.0}}
         fits[f"limits, {base}"] = lambda b=base, o=limits: _fit(
-            blobs, 6, base_tree=b, max_leaf_nodes=15, n_init=3, allowed_features=[0, 1, 2, 3], **o
+            blobs,
+            6,
+            base_tree=b,
+            max_leaf_nodes=15,
+            n_random_trees=3,
+            allowed_features=[0, 1, 2, 3],
+            **o,
         )
         fits[f"local, {base}"] = lambda b=base: _fit(
-            cancer, 5, base_tree=b, max_leaf_nodes=12, refine="local", n_init=3
+            cancer, 5, base_tree=b, max_leaf_nodes=12, refine="local", n_random_trees=3
         )
         fits[f"search, {base}"] = lambda b=base: _fit(
-            wine, 4, base_tree=b, max_leaf_nodes=9, refine="search", max_iter=40, n_init=3
+            wine,
+            4,
+            base_tree=b,
+            max_leaf_nodes=9,
+            refine="search",
+            search_rounds=40,
+            n_random_trees=3,
         )
     for base in ("imm", "none"):
         fits[f"dask, {base}"] = lambda b=base: _partitioned(

@@ -164,7 +164,7 @@ def draw_refinement():
     figure, axes = plt.subplots(1, 3, figsize=(9, 3.1), layout="constrained", sharey=True)
     for ax, refine in zip(axes, ("none", "local", "search"), strict=True):
         model = ExKMC(
-            5, max_leaf_nodes=6, reference=kmeans, refine=refine, max_iter=200, random_state=0
+            5, max_leaf_nodes=6, reference=kmeans, refine=refine, search_rounds=200, random_state=0
         ).fit(X)
         plot_regions(model, X, ax=ax)
         ax.get_legend().remove()

@@ -17,6 +17,7 @@ from treemeans.partitioned.tree_refinement.partitioned_refinement import RefineS
 from treemeans.progress import Progress
 from treemeans.reference import Reference
 from treemeans.refine import Budget, refine
+from treemeans.renamed_parameters import DEPRECATED, given, warn_renamed
 from treemeans.threads import n_threads
 from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
@@ -52,7 +53,7 @@ class ExKMC(TreeEstimator):
         Where the expansion starts. Trees with one leaf for each center: ``"imm"`` (Iterative
         Mistake Minimization, the paper's), ``"emn"`` (the same, but cuts that part the centers
         evenly may make more mistakes), ``"exgreedy"`` (each cut leaves the least cost) and
-        ``"random"`` (random cuts, the best of ``n_init`` trees). Trees with up to ``n_clusters``
+        ``"random"`` (random cuts, the best of ``n_random_trees``). Trees with up to ``n_clusters``
         leaves: ``"kauri"`` (the largest drop in k-means cost first), ``"cart"`` (a decision tree
         on the reference's labels) and ``"kdtree"`` (median cuts). ``"none"``: a single leaf.
         ``"best"``: IMM, ExGreedy, EMN, Kauri and none, of which the cheapest after expansion is
@@ -74,11 +75,11 @@ class ExKMC(TreeEstimator):
         weighted sample, and the result is optimized on all rows. No refined tree costs more than
         the one it came from (``inertia_``, and the prices of its cuts if there are
         ``feature_costs``); it may have fewer leaves, if more would save nothing.
-    max_iter : int, default=None
+    search_rounds : int, default=None
         Rounds of the search.
     max_time : float, default=None
-        Seconds the search may take; the tree then depends on the machine. Without ``max_iter``
-        and ``max_time`` the effort is a fixed amount of work, three to four seconds on one core.
+        Seconds the search may take; the tree then depends on the machine. Without
+        ``search_rounds`` and ``max_time`` the effort is a fixed amount of work, three to four seconds on one core.
     min_samples_leaf : int or float, default=1
         Least weight of the rows in a leaf: their number, unless they have sample weights. 1 is no
         limit: any row may have a leaf of its own, whatever it weighs. Below 1, a share of the
@@ -96,7 +97,7 @@ class ExKMC(TreeEstimator):
     round_thresholds : bool, default=False
         Take the shortest decimal in the gap around each threshold (500, not 502.13), and the first
         of a year, a month or a day for dates. No training row changes side.
-    n_init : int, default=10
+    n_random_trees : int, default=10
         Trees that ``base_tree="random"`` tries.
     n_jobs : int, default=None
         Threads for building the tree and for prediction, by joblib's rules: None is 1 (unless in
@@ -107,6 +108,9 @@ class ExKMC(TreeEstimator):
     verbose : int, default=0
         1 shows a progress bar on long fits, on a terminal. Ctrl-C ends a search early and keeps
         the best tree so far.
+    max_iter, n_init : deprecated
+        The old names of ``search_rounds`` and ``n_random_trees``, which in ``KMeans`` mean
+        something else. They still work, with a warning.
 
     Attributes
     ----------
@@ -160,7 +164,7 @@ class ExKMC(TreeEstimator):
     With as many leaves, a better tree:
 
     >>> model = ExKMC(
-    ...     n_clusters=3, max_leaf_nodes=6, refine="search", max_iter=200, random_state=0
+    ...     n_clusters=3, max_leaf_nodes=6, refine="search", search_rounds=200, random_state=0
     ... ).fit(X)
     >>> round(float(model.path_["ratio"][-1]), 3)
     1.0
@@ -174,36 +178,41 @@ class ExKMC(TreeEstimator):
         base_tree: Any = "imm",
         reference: Any = None,
         refine: str = "none",
-        max_iter: int | None = None,
+        search_rounds: int | None = None,
         max_time: float | None = None,
         min_samples_leaf: float = 1,
         max_depth: int | None = None,
         allowed_features: Any = None,
         feature_costs: Any = None,
         round_thresholds: bool = False,
-        n_init: int = 10,
+        n_random_trees: int = 10,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        max_iter: Any = DEPRECATED,
+        n_init: Any = DEPRECATED,
     ) -> None:
         self.n_clusters = n_clusters
         self.max_leaf_nodes = max_leaf_nodes
         self.base_tree = base_tree
         self.reference = reference
         self.refine = refine
-        self.max_iter = max_iter
+        self.search_rounds = search_rounds
         self.max_time = max_time
         self.min_samples_leaf = min_samples_leaf
         self.max_depth = max_depth
         self.allowed_features = allowed_features
         self.feature_costs = feature_costs
         self.round_thresholds = round_thresholds
-        self.n_init = n_init
+        self.n_random_trees = n_random_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.max_iter = max_iter
+        self.n_init = n_init
 
     def _check(self) -> None:
+        warn_renamed(self)
         check_parameters(self)
 
     def _plan(self, n_features: int) -> str | ThresholdTree:
@@ -218,7 +227,9 @@ class ExKMC(TreeEstimator):
 
     def _task(self, ground: TrainingData, reference: Reference) -> Task:
         task = super()._task(ground, reference)
-        return replace(task, n_init=self.n_init, seed=tree_seed(self.random_state))
+        return replace(
+            task, n_init=given(self, "n_random_trees"), seed=tree_seed(self.random_state)
+        )
 
     def _grow(self, task: Task, reference: Reference, plan: str | ThresholdTree) -> FitResult:
         """Base tree, expansion, refinement."""
@@ -230,7 +241,9 @@ class ExKMC(TreeEstimator):
             assert grown.base_labels is not None  # it was expanded
             return result_of_grown(stock, grown.base_labels, reference)
         with Progress("treemeans: search", 1000, bool(self.verbose)) as progress:
-            budget = Budget(self.max_iter, self.max_time, task.costs.cheapest, progress)
+            budget = Budget(
+                given(self, "search_rounds"), self.max_time, task.costs.cheapest, progress
+            )
             tree, centers = refine(self.refine, task, grown.as_expanded(), max_leaves, budget)
         self.n_iter_ += budget.rounds
         stock = take_stock(tree, centers, task.ground, reference, task.costs)
@@ -239,7 +252,8 @@ class ExKMC(TreeEstimator):
     def _refining(self) -> RefineSettings | None:
         if self.refine == "none":
             return None
-        return RefineSettings(self.refine, self.max_iter, self.max_time, n_threads(self.n_jobs))
+        rounds = given(self, "search_rounds")
+        return RefineSettings(self.refine, rounds, self.max_time, n_threads(self.n_jobs))
 
     def _fit_partitioned(self, parts: PartitionedRows) -> None:
         """Reference, base tree and expansion in passes over the parts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -311,6 +312,59 @@ class TreeModel(
             return self.fit(X, **kwargs).predict(X)  # type: ignore[no-any-return]
         labels: NDArray[np.int32] = super().fit_predict(X, y, **kwargs)
         return labels
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the tree with matplotlib: ``treemeans.plot_tree(model, **options)``.
+
+        Parameters
+        ----------
+        **options : dict
+            Those of `plot_tree`.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data)
+        >>> ax = model.plot(cluster_names=["long", "short", "middle"])
+        >>> ax.figure.savefig("tree.png")  # doctest: +SKIP
+        """
+        from treemeans.plot.tree_plot import plot_tree
+
+        return plot_tree(self, **options)
+
+    def report(self, path: str | os.PathLike[str], X: Any = None, **options: Any) -> None:
+        """Write a page about the model: ``treemeans.write_report(model, path, X, **options)``.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            An HTML file; one that exists is replaced.
+        X : table of the training rows, optional
+            For histograms and medians. The page holds none of its rows unless ``rows`` asks.
+        **options : dict
+            Those of `write_report`: ``title``, ``cluster_names``, ``rows``.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=6, random_state=0).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "irises.html")
+        ...     model.report(path, X, title="Irises")
+        ...     "Irises" in path.read_text(encoding="utf-8")
+        True
+        """
+        from treemeans.report.report_file import write_report
+
+        write_report(self, path, X, **options)
 
     @property
     def _facts(self) -> Facts:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from treemeans.costs import SMALLEST, TOO_SMALL
 from treemeans.growth.base_tree import BASE_TREES
 from treemeans.growth.given_tree import from_sklearn
+from treemeans.renamed_parameters import given
 from treemeans.tree import ThresholdTree
 from treemeans.warning_level import depth_in_package
 
@@ -27,12 +28,12 @@ REFINEMENTS = ("none", "local", "search")
 
 def check_parameters(model: Any) -> None:
     """Refuse what cannot be, before any work is done."""
-    for name in ("n_clusters", "max_leaf_nodes", "max_depth", "n_init"):
-        value = getattr(model, name)
-        if value is None and name != "n_init":
+    for name in ("n_clusters", "max_leaf_nodes", "max_depth", "n_random_trees"):
+        value = given(model, name)
+        if value is None and name != "n_random_trees":
             continue
         if not is_integer(value) or value < 1:
-            or_none = "" if name == "n_init" else ", or None"
+            or_none = "" if name == "n_random_trees" else ", or None"
             raise ValueError(f"{name} must be an integer of at least 1{or_none}; got {value!r}.")
     if model.n_clusters is None and model.reference is None:
         raise ValueError("n_clusters=None takes the number from a reference; pass either.")
@@ -42,13 +43,15 @@ def check_parameters(model: Any) -> None:
         raise ValueError(f"refine must be one of {quoted(REFINEMENTS)}; got {model.refine!r}.")
     if not isinstance(model.round_thresholds, bool | np.bool_):
         raise ValueError(f"round_thresholds must be True or False; got {model.round_thresholds!r}.")
-    _check_effort(model.max_iter, model.max_time)
+    _check_effort(given(model, "search_rounds"), model.max_time)
     _check_min_samples_leaf(model.min_samples_leaf)
 
 
-def _check_effort(max_iter: Any, max_time: Any) -> None:
-    if max_iter is not None and (not is_integer(max_iter) or max_iter < 0):
-        raise ValueError(f"max_iter must be an integer of at least 0, or None; got {max_iter!r}.")
+def _check_effort(rounds: Any, max_time: Any) -> None:
+    if rounds is not None and (not is_integer(rounds) or rounds < 0):
+        raise ValueError(
+            f"search_rounds must be an integer of at least 0, or None; got {rounds!r}."
+        )
     if max_time is not None and not (is_number(max_time) and max_time >= 0):
         raise ValueError(f"max_time must be a number of seconds, or None; got {max_time!r}.")
 

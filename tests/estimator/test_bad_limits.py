@@ -24,11 +24,11 @@ def names_and_value(message, name, value):
 
 BAD = {
     "refine": ["fast", "None", "", None, 1, True, ["local"], np.array(["local"])],
-    "max_iter": [-1, 2.5, "10", True, NAN, [5], 10.0],
+    "search_rounds": [-1, 2.5, "10", True, NAN, [5], 10.0],
     "max_time": [-1, -0.5, "long", NAN, INF, True, [1.0], 1j],
     "min_samples_leaf": [0, -1, -0.1, 0.0, "5", None, NAN, INF, True, False, [3]],
     "max_depth": [0, -1, 2.0, "2", True, NAN, [3]],
-    "n_init": [0, -1, 1.5, "10", None, True, NAN],
+    "n_random_trees": [0, -1, 1.5, "10", None, True, NAN],
 }
 
 
@@ -47,11 +47,11 @@ def test_the_choice_of_refinements_is_said():
 
 
 GOOD = {
-    "max_iter": [0, 3, np.int64(3)],
+    "search_rounds": [0, 3, np.int64(3)],
     "max_time": [0, 0.01, np.float32(0.01)],
     "min_samples_leaf": [1, 1.0, 2.5, 0.01, np.int32(3), np.float32(0.25), 10**30],
     "max_depth": [1, np.uint8(3)],
-    "n_init": [1, np.int64(2)],
+    "n_random_trees": [1, np.int64(2)],
 }
 
 
@@ -60,7 +60,7 @@ GOOD = {
 )
 @pytest.mark.parametrize("refine", ["none", "local", "search"])
 def test_what_is_good(name, value, refine):
-    parameters = {"max_iter": 2, "refine": refine, "base_tree": "random"} | {name: value}
+    parameters = {"search_rounds": 2, "refine": refine, "base_tree": "random"} | {name: value}
     model = given(**parameters).fit(X)
     assert model.predict(X).tolist() == model.labels_.tolist()
 

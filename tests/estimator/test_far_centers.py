@@ -68,7 +68,9 @@ def test_one_center_far_from_the_rows(base_tree):
 @pytest.mark.parametrize("refine", ["local", "search"])
 def test_refined_from_centers_far_from_the_rows(refine):
     X = rows()
-    model = ExKMC(4, max_leaf_nodes=8, reference=X[:4] + 1e8, refine=refine, max_iter=20).fit(X)
+    model = ExKMC(4, max_leaf_nodes=8, reference=X[:4] + 1e8, refine=refine, search_rounds=20).fit(
+        X
+    )
     assert_costs_are_exact(model, X)
 
 

@@ -25,7 +25,7 @@ def model_with(X=IRIS, weights=None, **parameters):
     parameters = {
         "reference": REFERENCE,
         "max_leaf_nodes": 12,
-        "max_iter": 8,
+        "search_rounds": 8,
         "random_state": 0,
     } | parameters
     return ExKMC(4, **parameters).fit(X, sample_weight=weights)
@@ -284,7 +284,7 @@ def test_any_limits_are_kept(refine, problem, base, as_sparse):
         base_tree=base,
         max_leaf_nodes=n_leaves,
         refine=refine,
-        max_iter=4,
+        search_rounds=4,
         **limits,
     ).fit(sparse.csr_matrix(X) if as_sparse else X, sample_weight=weights)
     allowed = limits["allowed_features"]
@@ -315,7 +315,7 @@ def root_feature(base, refine, costs, form=np.asarray):
         refine=refine,
         max_leaf_nodes=2,
         feature_costs=costs,
-        max_iter=8,
+        search_rounds=8,
     )
     return int(model.fit(form(X)).tree_.feature[0])
 

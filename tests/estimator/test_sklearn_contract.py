@@ -15,8 +15,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
         ExKMC(),
         ExKMC(3, base_tree="none"),
         ExKMC(3, base_tree="best", refine="local"),
-        ExKMC(3, refine="search", max_iter=5),
-        ExKMC(3, refine="search", max_iter=5, max_depth=3, min_samples_leaf=2),
+        ExKMC(3, refine="search", search_rounds=5),
+        ExKMC(3, refine="search", search_rounds=5, max_depth=3, min_samples_leaf=2),
     ]
 )
 def test_scikit_learn_contract(estimator, check):
@@ -30,17 +30,19 @@ def test_parameters_and_their_defaults():
         "base_tree": "imm",
         "reference": None,
         "refine": "none",
-        "max_iter": None,
+        "search_rounds": None,
         "max_time": None,
         "min_samples_leaf": 1,
         "max_depth": None,
         "allowed_features": None,
         "feature_costs": None,
         "round_thresholds": False,
-        "n_init": 10,
+        "n_random_trees": 10,
         "n_jobs": None,
         "random_state": None,
         "verbose": 0,
+        "max_iter": "deprecated",
+        "n_init": "deprecated",
     }
     with pytest.raises(TypeError, match="positional"):
         ExKMC(8, 16)

@@ -194,7 +194,12 @@ def test_with_many_leaves_the_reference_comes_back(table, base_tree):
 
 
 def test_parameters_are_kept_as_given(table, base_tree):
-    parameters = {"base_tree": base_tree, "n_init": 3, "random_state": 7, "max_leaf_nodes": 9}
+    parameters = {
+        "base_tree": base_tree,
+        "n_random_trees": 3,
+        "random_state": 7,
+        "max_leaf_nodes": 9,
+    }
     model = table.model(**parameters)
     before = model.get_params(deep=False)
     model.fit(table.X, sample_weight=table.weights)
@@ -272,8 +277,8 @@ def test_best_is_not_always_the_same():
     assert len(winners) > 1
 
 
-def at_base(table, n_init, seed):
-    model = table.fit(base_tree="random", n_init=n_init, random_state=seed)
+def at_base(table, n_random_trees, seed):
+    model = table.fit(base_tree="random", n_random_trees=n_random_trees, random_state=seed)
     return model.with_leaves(table.k)
 
 
@@ -290,10 +295,12 @@ def test_more_random_trees_are_better_somewhere(table):
 
 
 def test_random_trees_are_the_seeds(table):
-    models = [table.fit(base_tree="random", n_init=1, random_state=seed) for seed in range(6)]
+    models = [
+        table.fit(base_tree="random", n_random_trees=1, random_state=seed) for seed in range(6)
+    ]
     assert len({model.tree_.threshold.tobytes() for model in models}) > 1
     for seed, model in enumerate(models):
-        assert_same_model(table.fit(base_tree="random", n_init=1, random_state=seed), model)
+        assert_same_model(table.fit(base_tree="random", n_random_trees=1, random_state=seed), model)
 
 
 def test_random_trees_without_a_seed_are_always_the_same(table):
@@ -304,9 +311,9 @@ def test_random_trees_without_a_seed_are_always_the_same(table):
 def test_a_random_state_is_drawn_from(table):
     """An instance moves on: the second fit has other cuts."""
     state = np.random.RandomState(3)
-    models = [table.fit(base_tree="random", n_init=1, random_state=state) for _ in range(6)]
+    models = [table.fit(base_tree="random", n_random_trees=1, random_state=state) for _ in range(6)]
     assert len({model.tree_.threshold.tobytes() for model in models}) > 1
-    again = table.fit(base_tree="random", n_init=1, random_state=np.random.RandomState(3))
+    again = table.fit(base_tree="random", n_random_trees=1, random_state=np.random.RandomState(3))
     assert_same_model(again, models[0])
 
 

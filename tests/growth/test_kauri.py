@@ -327,7 +327,7 @@ EXTREME_WEIGHTS = np.array(
 @pytest.mark.parametrize("how", [{"refine": "search"}, {"base_tree": "best"}])
 def test_searches_that_try_kauri_leave_it_out_where_weights_range_too_far(how):
     model = ExKMC(
-        3, max_leaf_nodes=4, reference=EXTREME_ROWS[:3], max_iter=1, random_state=0, **how
+        3, max_leaf_nodes=4, reference=EXTREME_ROWS[:3], search_rounds=1, random_state=0, **how
     ).fit(EXTREME_ROWS, sample_weight=EXTREME_WEIGHTS)
     assert model.inertia_ == pytest.approx(
         kmeans_cost(EXTREME_ROWS, EXTREME_WEIGHTS, model.labels_), rel=1e-6

@@ -54,7 +54,7 @@ def mixed_model(refine="none", names=None):
     reference = make_pipeline(StandardScaler(), KMeans(5, n_init=4, random_state=0))
     model = ExKMC(5, reference=reference, max_leaf_nodes=24, refine=refine, random_state=0)
     if refine != "none":
-        model.set_params(base_tree="kdtree", max_iter=4 if refine == "search" else None)
+        model.set_params(base_tree="kdtree", search_rounds=4 if refine == "search" else None)
     unit = (names or {}).get("width", "width")
     return model.fit(X).with_columns(units={unit: "cm"}, categories=["size"]), X
 

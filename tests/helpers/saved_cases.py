@@ -125,7 +125,7 @@ CASES = {
     "given tree": lambda: _of_iris(base_tree=a_tree()),
     "one leaf": lambda: _of_iris(base_tree="none", max_leaf_nodes=3, min_samples_leaf=150),
     "refined": lambda: _of_iris(refine="local", max_leaf_nodes=15),
-    "searched": lambda: _of_iris(refine="search", max_iter=30),
+    "searched": lambda: _of_iris(refine="search", search_rounds=30),
     "scrambled": _scrambled,
     "limits": lambda: _of_iris(
         allowed_features=np.array([0, 2, 3]), feature_costs={2: 0.01, 0: np.float32(0.5)}, n_jobs=2

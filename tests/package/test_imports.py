@@ -36,7 +36,6 @@ ALLOWED = {
         "explain",
         "export",
         "atomic_write",
-        "tree_model",
         "fit_result",
         "tree",
         "value_set",
@@ -49,6 +48,7 @@ ALLOWED = {
         "pruning",
         "fit_result",
         "reference",
+        "renamed_parameters",
         "tree",
     },
     "atomic_write": set(),
@@ -58,6 +58,7 @@ ALLOWED = {
     "costs": {"_core", "exact_sum"},
     "limits": set(),
     "warning_level": set(),
+    "renamed_parameters": {"warning_level"},
     "training_data": {"_core", "rows", "costs", "limits"},
     "growth": {"_core", "rows", "tree", "costs", "limits", "training_data", "progress"},
     "refine": {

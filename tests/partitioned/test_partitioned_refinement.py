@@ -36,7 +36,7 @@ WINE = load_wine().data
 WINES = np.repeat(WINE, 3, axis=0) * np.random.default_rng(0).normal(1, 0.05, (3 * len(WINE), 13))
 SCALED = StandardScaler().fit_transform(WINES)
 DIGITS = load_digits().data[::2]
-ROUNDS = {"max_iter": 6, "random_state": 0}
+ROUNDS = {"search_rounds": 6, "random_state": 0}
 
 
 def noisy(n=900, k=5, d=4, seed=0):
@@ -137,7 +137,7 @@ def test_never_dearer_and_as_stated(sampled, case, kind):
 def test_as_good_as_in_one_memory(sampled, monkeypatch):
     monkeypatch.setattr(coreset, "_FEWEST_ROWS", 1000)
     X = noisy(3000, seed=2)
-    parameters = {"reference": centers_of(X, 5), "max_iter": 20, "random_state": 0}
+    parameters = {"reference": centers_of(X, 5), "search_rounds": 20, "random_state": 0}
     for kind in KINDS:
         far = fit(X, 2, refine=kind, **parameters)
         near = ExKMC(None, refine=kind, **parameters).fit(X)
@@ -224,7 +224,7 @@ def test_features_have_their_price(sampled, kind):
 
 def test_the_effort_is_the_users(sampled):
     parameters = {"reference": centers_of(NOISY, 5), "refine": "search", "random_state": 0}
-    assert fit(NOISY, 2, max_iter=3, **parameters).n_iter_ == 4
+    assert fit(NOISY, 2, search_rounds=3, **parameters).n_iter_ == 4
     assert fit(NOISY, 2, max_time=0.05, **parameters).n_iter_ >= 1
     assert fit(NOISY, 2, reference=parameters["reference"], refine="local").n_iter_ == 1
 
@@ -445,7 +445,7 @@ def test_data_frames_and_a_pipeline_that_wants_their_names(sampled):
     frame = pd.DataFrame(NOISY.astype(np.float32), columns=list("abcd"))
     scaler = ColumnTransformer([("scaled", StandardScaler(), ["d", "b"])])
     reference = make_pipeline(scaler, KMeans(4, n_init=1, random_state=0)).fit(frame)
-    parameters = {"reference": reference, "random_state": 0, "max_iter": 5}
+    parameters = {"reference": reference, "random_state": 0, "search_rounds": 5}
     lazy = dd.from_pandas(frame, npartitions=3)
     plain, model = (ExKMC(None, refine=kind, **parameters).fit(lazy) for kind in ("none", "search"))
     assert model.inertia_ < plain.inertia_

@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 KINDS = ("local", "search")
-EFFORT = {"local": {}, "search": {"max_iter": 3}}
+EFFORT = {"local": {}, "search": {"search_rounds": 3}}
 FOUR_ROWS = np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
 FAR_CENTERS = np.array([[0.0, 0.0], [3.0, 2.5], [0.5, 4.0], [4.0, 2.0]])
 

@@ -65,7 +65,7 @@ class Table:
         return dense(self.reference[:-1].transform(self.X) if in_pipeline else self.X)
 
     def fit(self, **parameters):
-        parameters = {"max_iter": 25, "random_state": 0} | parameters
+        parameters = {"search_rounds": 25, "random_state": 0} | parameters
         model = ExKMC(None, reference=self.reference, **parameters)
         return model.fit(self.X, sample_weight=self.weights)
 
@@ -230,16 +230,17 @@ def test_the_same_tree_from_sparse_rows(refine, form):
 
 def test_the_seed_decides():
     table = TABLES["scaled wine"]()
-    models = [table.fit(refine="search", max_iter=5, random_state=seed) for seed in range(6)]
+    models = [table.fit(refine="search", search_rounds=5, random_state=seed) for seed in range(6)]
     assert len({model.tree_.threshold.tobytes() for model in models}) > 1
     for seed, model in enumerate(models):
-        assert_same_model(table.fit(refine="search", max_iter=5, random_state=seed), model)
+        assert_same_model(table.fit(refine="search", search_rounds=5, random_state=seed), model)
 
 
 def test_without_a_seed_it_is_always_the_same():
     centers = kmeans(SCALED, 4).cluster_centers_
     models = [
-        ExKMC(None, reference=centers, refine="search", max_iter=20).fit(SCALED) for _ in range(2)
+        ExKMC(None, reference=centers, refine="search", search_rounds=20).fit(SCALED)
+        for _ in range(2)
     ]
     assert_same_model(*models)
 
@@ -283,7 +284,7 @@ def problems(draw):
 def test_no_refined_tree_costs_more_than_the_one_it_came_from(refine, problem):
     table, limits = problem
     plain = table.fit(**limits)
-    model = table.fit(refine=refine, **limits | {"max_iter": 4})
+    model = table.fit(refine=refine, **limits | {"search_rounds": 4})
     assert model.inertia_ <= plain.inertia_ * (1 + 1e-9) + 1e-9
     assert model.n_leaves_ <= limits["max_leaf_nodes"]
     for small in sizes(model):
@@ -318,7 +319,7 @@ def test_what_features_cost_is_part_of_the_cost(refine, problem, seed):
         return model.inertia_ + prices[cuts].sum() * model.reference_inertia_
 
     plain = table.fit(feature_costs=prices, **limits)
-    model = table.fit(feature_costs=prices, refine=refine, **limits | {"max_iter": 4})
+    model = table.fit(feature_costs=prices, refine=refine, **limits | {"search_rounds": 4})
     assert total(model) <= total(plain) * (1 + 1e-9) + 1e-9
 
 
@@ -419,7 +420,7 @@ def test_the_path_holds_the_cheapest_prunings(name, base_tree, refine):
 @settings(max_examples=80)
 def test_the_path_of_any_table_holds_the_cheapest_prunings(problem, refine):
     table, limits = problem
-    assert_optimal(table.fit(refine=refine, **limits | {"max_iter": 3}), table)
+    assert_optimal(table.fit(refine=refine, **limits | {"search_rounds": 3}), table)
 
 
 # ---- effort --------------------------------------------------------------------------------------
@@ -430,21 +431,23 @@ def test_rounds_are_counted():
     assert table.fit().n_iter_ == 1
     assert table.fit(refine="local").n_iter_ == 1
     for rounds in (0, 1, 7):
-        assert table.fit(refine="search", max_iter=rounds).n_iter_ == 1 + rounds
+        assert table.fit(refine="search", search_rounds=rounds).n_iter_ == 1 + rounds
 
 
 def test_time_ends_a_search():
     table = TABLES["scaled wine"]()
-    assert table.fit(refine="search", max_iter=None, max_time=0).n_iter_ == 1
-    model = table.fit(refine="search", max_iter=None, max_time=0.1)
+    assert table.fit(refine="search", search_rounds=None, max_time=0).n_iter_ == 1
+    model = table.fit(refine="search", search_rounds=None, max_time=0.1)
     assert model.inertia_ <= table.fit().inertia_
-    assert table.fit(refine="search", max_iter=3, max_time=3600).n_iter_ == 4
+    assert table.fit(refine="search", search_rounds=3, max_time=3600).n_iter_ == 4
 
 
 def test_more_rounds_find_more():
     table = TABLES["digits"]()
     few, many = (
-        np.mean([table.fit(refine="search", max_iter=n, random_state=s).inertia_ for s in range(3)])
+        np.mean(
+            [table.fit(refine="search", search_rounds=n, random_state=s).inertia_ for s in range(3)]
+        )
         for n in (5, 100)
     )
     assert many < few
@@ -456,7 +459,9 @@ def test_search_on_digits(seed):
     X, k = load("digits")
     reference = kmeans(X, k, n_init=3)
     imm = ExKMC(k, reference=reference).fit(X)
-    model = ExKMC(k, reference=reference, refine="search", max_iter=150, random_state=seed).fit(X)
+    model = ExKMC(
+        k, reference=reference, refine="search", search_rounds=150, random_state=seed
+    ).fit(X)
     assert model.path_["ratio"][-1] - 1 < 0.8 * (imm.path_["ratio"][-1] - 1)
 
 
@@ -508,7 +513,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch, n_rounds):
     plain = table.fit()
     interrupted_after(monkeypatch, n_rounds)
     with pytest.warns(UserWarning, match="interrupted; the best tree so far is kept"):
-        model = table.fit(refine="search", max_iter=100)
+        model = table.fit(refine="search", search_rounds=100)
     assert model.n_iter_ == 1 + n_rounds
     assert model.inertia_ <= plain.inertia_
     assert model.labels_.tolist() == model.predict(table.X).tolist()
@@ -529,7 +534,7 @@ def test_a_real_ctrl_c(monkeypatch):
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         with pytest.warns(UserWarning, match="interrupted"):
-            model = table.fit(refine="search", max_iter=10**9)
+            model = table.fit(refine="search", search_rounds=10**9)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
@@ -543,7 +548,7 @@ def test_a_bar_with_the_ratio(monkeypatch):
     table = TABLES["scaled wine"]()
     models = []
     shown = shown_on_a_terminal(
-        monkeypatch, lambda: models.append(table.fit(refine="search", max_iter=10, verbose=1))
+        monkeypatch, lambda: models.append(table.fit(refine="search", search_rounds=10, verbose=1))
     )
     told = shown[shown.index("\rtreemeans: search [") :].strip().split("\r")
     starts = [bar.split("from ")[1].strip() for bar in told if "from " in bar]
@@ -554,7 +559,7 @@ def test_a_bar_with_the_ratio(monkeypatch):
     assert bars[-1].split("]")[1].startswith(" 100 % ratio 1.")
     ratios = [float(bar.split("ratio ")[1]) for bar in bars]
     assert ratios[-1] >= models[0].path_["ratio"][-1] - 1e-3
-    assert_same_model(models[0], table.fit(refine="search", max_iter=10))
+    assert_same_model(models[0], table.fit(refine="search", search_rounds=10))
 
 
 def test_no_bar_unless_asked_for(monkeypatch):

@@ -547,14 +547,11 @@ def test_writing(tmp_path):
     path = tmp_path / "report.html"
     write_report(model, path, X, title="Irises")
     assert path.read_text(encoding="utf-8") == report_html(model, X, title="Irises")
-    with pytest.raises(FileExistsError, match=r"report.html' is there already; give force=True"):
-        write_report(model, path)
-    assert "Irises" in path.read_text(encoding="utf-8")
-    write_report(model, path, force=True)
+    model.report(path)  # as save, it replaces a file
     assert "Irises" not in path.read_text(encoding="utf-8")
     before = path.read_bytes()
     with pytest.raises(ValueError, match="NaN"):
-        write_report(model, path, X * np.nan, force=True)
+        write_report(model, path, X * np.nan)
     assert path.read_bytes() == before
     with pytest.raises(OSError, match="Cannot write"):
         write_report(model, tmp_path / "nowhere" / "report.html")

@@ -20,7 +20,7 @@ def rows(n):
     return centers[rng.integers(6, size=n)] + rng.normal(size=(n, 8))
 
 def fit(X):
-    how = {"max_iter": 1} if refine == "search" else {}
+    how = {"search_rounds": 1} if refine == "search" else {}
     ExKMC(6, base_tree=base, refine=refine, max_leaf_nodes=9, n_jobs=n_jobs, random_state=0,
           reference=centers, **how).fit(X)
 

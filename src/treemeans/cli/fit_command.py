@@ -245,7 +245,7 @@ def _report(
     from treemeans import write_report
     from treemeans.cli.show_command import report_written
 
-    write_report(model, report, X, title=title, rows=rows, force=True)
+    write_report(model, report, X, title=title, rows=rows)
     console.note(report_written(report, rows))
 
 

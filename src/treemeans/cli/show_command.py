@@ -31,9 +31,7 @@ def rules(path: str, leaves: int | None, out: str | None, force: bool, console: 
 
 def text(path: str, leaves: int | None, out: str | None, force: bool) -> None:
     """The tree as text."""
-    from treemeans import export_text
-
-    print_or_write(export_text(open_model(path, leaves)), out, force=force)
+    print_or_write(open_model(path, leaves).to_text(), out, force=force)
 
 
 def sql(
@@ -93,7 +91,7 @@ def report(path: str, data: str | None, out: str, rows: int, force: bool, consol
     model, X, title = open_model(path), None, Path(path).stem
     if data is not None:
         X, title = encode_for_model(read_table(data), model.columns_), Path(data).name
-    write_report(model, out, X, title=title, rows=rows, force=True)
+    write_report(model, out, X, title=title, rows=rows)
     console.note(report_written(out, rows))
 
 

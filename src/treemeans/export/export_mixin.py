@@ -59,6 +59,26 @@ class ExportMixin:
         """
         return export_sklearn(self)
 
+    def to_text(self) -> str:
+        """The tree as text: ``treemeans.export_text(model)``.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data)
+        >>> print(model.to_text())
+        |-- x2 <= 2.45: cluster 1 (50 rows)
+        |-- x2 > 2.45
+        |   |-- x2 <= 5.15: cluster 2 (66 rows)
+        |   |-- x2 > 5.15: cluster 0 (34 rows)
+        """
+        return export_text(self)
+
     def to_onnx(self) -> Any:
         """The tree as an ONNX graph that gives the clusters of ``predict``, row for row.
 

@@ -48,6 +48,7 @@ class SaveMixin:
         Parameters
         ----------
         path : str or PathLike
+            A file that exists is replaced.
 
         Examples
         --------

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from treemeans.model_file.checked_entries import Entries, UnreadableError
+from treemeans.renamed_parameters import DEPRECATED, RENAMED
 
 _MOST = 2**63
 _DEPTH = 2  # lists inside lists: an array of centers
@@ -44,11 +45,15 @@ class _NotPlainError(Exception):
 def write_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     """The parameters, and the names of those that have no plain value.
 
+    A deprecated name that was not given is left out.
+
     Numbers, texts, None, and lists and arrays of them are plain; so are dicts, which are written
     as ``{"pairs": [[key, value], ...]}``, since a key may be a number. Objects are not.
     """
     plain, left_out = {}, []
     for name, value in parameters.items():
+        if name in RENAMED and isinstance(value, str) and value == DEPRECATED:
+            continue
         try:
             plain[name] = _plain(value, _DEPTH)
         except _NotPlainError:
@@ -84,6 +89,9 @@ def read_parameters(entries: Entries, known: list[str]) -> dict[str, Any]:
     if type(given) is not dict:
         raise UnreadableError("parameters must be an object")
     left_out = entries.texts("left_out")
+    for old in RENAMED.keys() & given.keys():  # files of an older treemeans
+        given = given | {RENAMED[old]: given[old]}
+        del given[old]
     for name in [*given, *left_out]:
         if name not in known:
             raise UnreadableError(f"the model has no parameter {name!r}")

@@ -10,13 +10,13 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from treemeans.atomic_write import write_whole
+from treemeans.export.export_mixin import ExportMixin
 from treemeans.report.html_page import html_page
 from treemeans.report.summarize import summarize
-from treemeans.tree_model import TreeModel
 
 
 def report_html(
-    model: TreeModel,
+    model: Any,
     X: Any = None,
     *,
     title: str | None = None,
@@ -58,7 +58,7 @@ def report_html(
     >>> report_html(model, X, title="Irises")[:15]
     '<!doctype html>'
     """
-    if not isinstance(model, TreeModel):
+    if not isinstance(model, ExportMixin):
         raise TypeError(f"A report is about a fitted model of treemeans; got {model!r}.")
     check_is_fitted(model)
     _check_rows(rows, X)
@@ -66,14 +66,13 @@ def report_html(
 
 
 def write_report(
-    model: TreeModel,
+    model: Any,
     path: str | os.PathLike[str],
     X: Any = None,
     *,
     title: str | None = None,
     cluster_names: Sequence[str] | None = None,
     rows: int = 0,
-    force: bool = False,
 ) -> None:
     """Write a page about a fitted model to a file, whole or not at all.
 
@@ -82,6 +81,7 @@ def write_report(
     model : fitted model
         The page shows all sizes of its tree, and its own first.
     path : str or PathLike
+        A file that exists is replaced.
     X : table of the training rows, optional
         For histograms and medians.
     title : str, optional
@@ -90,8 +90,6 @@ def write_report(
     rows : int
         How many rows of X to put into the page as examples; none by default. See
         :func:`report_html`.
-    force : bool
-        Whether to replace a file that is there already.
 
     Examples
     --------
@@ -106,10 +104,6 @@ def write_report(
     ...     path.stat().st_size < 500_000
     True
     """
-    if not force and os.path.isfile(path):
-        raise FileExistsError(
-            f"{os.fspath(path)!r} is there already; give force=True to replace it."
-        )
     write_whole(path, report_html(model, X, title=title, cluster_names=cluster_names, rows=rows))
 
 

@@ -23,13 +23,12 @@ from treemeans.report.tree_panel import node_entries, sum_below
 from treemeans.tree_layout.colors import fill, ink, text_color_on
 from treemeans.tree_layout.text_fitting import one_line
 from treemeans.tree_layout.tree_labels import cluster_names_or_numbers
-from treemeans.tree_model import TreeModel
 
 FEW = 5  # rows; of fewer, a report that holds no rows tells no averages and draws no histogram
 
 
 def summarize(
-    model: TreeModel,
+    model: Any,
     X: Any = None,
     *,
     title: str | None = None,
@@ -98,7 +97,7 @@ def summarize(
     }
 
 
-def _checked(model: TreeModel, X: Any) -> tuple[NDArray[np.int32], Any]:
+def _checked(model: Any, X: Any) -> tuple[NDArray[np.int32], Any]:
     """The cluster of each row, and the rows as an array or sparse matrix."""
     return model.predict(X), model._validate(X, reset=False)  # predict refuses NaN and infinity
 

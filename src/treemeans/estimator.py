@@ -79,7 +79,8 @@ class ExKMC(TreeEstimator):
         Rounds of the search.
     max_time : float, default=None
         Seconds the search may take; the tree then depends on the machine. Without
-        ``search_rounds`` and ``max_time`` the effort is a fixed amount of work, three to four seconds on one core.
+        ``search_rounds`` and ``max_time`` the effort is a fixed amount of work, three to four
+        seconds on one core.
     min_samples_leaf : int or float, default=1
         Least weight of the rows in a leaf: their number, unless they have sample weights. 1 is no
         limit: any row may have a leaf of its own, whatever it weighs. Below 1, a share of the

@@ -23,10 +23,10 @@ from tests.helpers.saved_cases import (
     in_pipeline,
     mixed_customers,
 )
-from treemeans.renamed_parameters import RENAMED
 from treemeans import ExKMC, baselines, load
 from treemeans.model_file.save_load import ModelFileError
 from treemeans.model_file.saved_sizes import Sizes
+from treemeans.renamed_parameters import RENAMED
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("model-v*.json"))
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -297,7 +297,7 @@ def test_files_of_old_still_load(path, tmp_path):
         assert whole.path_[name].tolist() == values
     for name, value in document["parameters"].items():
         value = dict(value["pairs"]) if isinstance(value, dict) else value
-            assert model.get_params()[RENAMED.get(name, name)] == value, name
+        assert model.get_params()[RENAMED.get(name, name)] == value, name
     described = [
         {name: value for name, value in vars(column).items() if value not in ("", False, None, ())}
         for column in model.columns_

@@ -1,12 +1,16 @@
 """Settings of all tests."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots open no window
+# A shell starts background jobs with SIGINT ignored, and so do their children: tests of Ctrl-C
+# would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run; a slow machine is no failure.
 settings.register_profile(

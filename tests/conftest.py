@@ -8,6 +8,8 @@ from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots open no window
+# Threads that wait sleep: two test processes of two threads each share two cores.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # A shell starts background jobs with SIGINT ignored, and so do their children: tests of Ctrl-C
 # would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)

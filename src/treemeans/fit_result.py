@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from treemeans import _core
 from treemeans.columns import Columns, plain_columns, round_thresholds
 from treemeans.cost_path import path_of
 from treemeans.costs import CostTable, GroupStatistics, rounded_mean
+from treemeans.explain.cluster_names import automatic_names
 from treemeans.explain.model_facts import Facts
 from treemeans.growth import InMemoryTree
 from treemeans.pruning import Inside, Pruning, prunings
@@ -39,6 +41,7 @@ class FitResult:
     columns : how to read them
     short : whether thresholds are as short as their gaps allow, in the units of the columns
     rows : where each training row is; None in a model that was loaded
+    given_names : of the clusters, as people gave them; empty for automatic ones
     """
 
     tree: ThresholdTree
@@ -54,6 +57,15 @@ class FitResult:
     columns: Columns
     short: bool
     rows: TrainingRows | None
+    given_names: tuple[str, ...] = ()
+
+    @cached_property
+    def cluster_names(self) -> tuple[str, ...]:
+        """Names of the clusters: those given, or automatic ones.
+
+        They are made from the full tree, so that the trees of all sizes have the same.
+        """
+        return self.given_names or automatic_names(self._facts(self.tree.n_leaves))
 
     def read_as(self, columns: Columns) -> FitResult:
         """The same, with other columns: what is short for a number may not be so for a date."""
@@ -84,6 +96,9 @@ class FitResult:
 
     def facts(self, n_leaves: int) -> Facts:
         """What explanations of the tree of ``n_leaves`` leaves are made from."""
+        return replace(self._facts(n_leaves), names=self.cluster_names)
+
+    def _facts(self, n_leaves: int) -> Facts:
         full, now = self.tree, self.at(n_leaves)
         tree = now.tree
         ancestor = full.ancestor_in(self.sizes[n_leaves].inner)

@@ -28,6 +28,7 @@ from treemeans.explain.model_facts import Facts
 from treemeans.export.export_mixin import ExportMixin
 from treemeans.fit_result import FitResult
 from treemeans.model_file.save_load import SaveMixin
+from treemeans.monitor.monitor_mixin import MonitorMixin
 from treemeans.partitioned.readers.dask_partitions import is_dask
 from treemeans.partitioned.readers.lazy_prediction import lazily, lazy_cost
 from treemeans.partitioned.readers.open_partitioned import refuse_unread
@@ -38,6 +39,7 @@ from treemeans.validation import check_weights, refuse_not_finite
 
 
 class TreeModel(
+    MonitorMixin,
     ExplainMixin,
     ExportMixin,
     SaveMixin,

@@ -35,18 +35,21 @@ def iris():
 TEXT = """\
 3 clusters, 150 rows, 5 rules: 99 % agree with k-means, 1.014 times its cost
 
-cluster 0: 36 rows (24 %), 100 % agree with k-means, 28 % of the cost
+cluster 0: high sepal length, high petal width
+  36 rows (24 %), 100 % agree with k-means, 28 % of the cost
   differs by: sepal length 6.86 cm (others 5.52 cm), petal width 2.08 cm (others 0.92 cm),
       petal length 5.78 cm (others 3.12 cm)
   if petal length > 5.15 cm  (34 rows)
   or if 6.85 cm < sepal length <= 6.95 cm and petal length > 2.45 cm  (2 rows)
 
-cluster 1: 50 rows (33 %), 100 % agree with k-means, 19 % of the cost
+cluster 1: low petal length, low petal width
+  50 rows (33 %), 100 % agree with k-means, 19 % of the cost
   differs by: petal length 1.46 cm (others 4.91 cm), petal width 0.25 cm (others 1.68 cm),
       sepal length 5.01 cm (others 6.26 cm)
   if petal length <= 2.45 cm
 
-cluster 2: 64 rows (43 %), 97 % agree with k-means, 53 % of the cost
+cluster 2: low sepal width
+  64 rows (43 %), 97 % agree with k-means, 53 % of the cost
   differs by: sepal width 2.76 cm (others 3.28 cm), petal length 4.41 cm (others 3.27 cm),
       petal width 1.45 cm (others 1.02 cm)
   if 2.45 cm < petal length <= 5.15 cm and sepal length <= 6.85 cm  (63 rows)
@@ -86,7 +89,8 @@ def test_a_single_leaf():
     rules = ExKMC(1, random_state=0).fit(IRIS).rules()
     assert str(rules) == (
         "1 cluster, 150 rows, 1 rule: 100 % agree with k-means, 1.000 times its cost\n\n"
-        "cluster 0: 150 rows (100 %), 100 % agree with k-means, 100 % of the cost\n"
+        "cluster 0: all rows\n"
+        "  150 rows (100 %), 100 % agree with k-means, 100 % of the cost\n"
         "  if any row"
     )
 

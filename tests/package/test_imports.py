@@ -42,6 +42,7 @@ ALLOWED = {
     },
     "model_file": {
         "columns",
+        "explain",
         "atomic_write",
         "cost_path",
         "costs",

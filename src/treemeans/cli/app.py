@@ -60,6 +60,17 @@ class Form(StrEnum):
     where = "where"
 
 
+class ShownAs(StrEnum):
+    """How clusters are called."""
+
+    numbers = "numbers"
+    names = "names"
+
+
+Names = Annotated[
+    str | None, typer.Option(help="File of names of clusters: JSON, or lines like 0,loyal.")
+]
+As = Annotated[ShownAs, typer.Option("--as", help="Write the numbers of clusters, or their names.")]
 Data = Annotated[str, typer.Argument(help="CSV, TSV, Parquet or Arrow file; - for standard input.")]
 Model = Annotated[str, typer.Argument(help="A model that `treemeans fit --out` wrote.")]
 Columns = Annotated[
@@ -114,6 +125,7 @@ def fit(
         typer.Option(help="memory, stream (re-reads the file) or dask; auto chooses by size."),
     ] = Engine.auto,
     seed: Seed = 0,
+    names: Names = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Write the model here.")] = None,
     report: Annotated[str | None, typer.Option(help="Write an HTML report here.")] = None,
     rows: Rows = 0,
@@ -128,7 +140,7 @@ def fit(
     source = fit_command.check_input(data, clusters, columns, id_column, missing.value, demo)
     k = fit_command.DEMO_CLUSTERS if clusters is None else clusters
     settings = fit_command.FitSettings(k, leaves, scale.value, refine.value, not exact, seed)
-    outputs = fit_command.Outputs(out, report, rows)
+    outputs = fit_command.Outputs(out, report, rows, names)
     fit_command.run(source, settings, engine.value, outputs, force, Console(quiet, as_json))
 
 
@@ -188,6 +200,8 @@ def predict(
         str | None, typer.Option("--out", "-o", help="CSV, TSV, Parquet or Arrow file to write.")
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Add a column that says why.")] = False,
+    shown_as: As = ShownAs.numbers,
+    names: Names = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -195,7 +209,13 @@ def predict(
     from treemeans.cli import predict_command
 
     predict_command.run(
-        model, data, out, explain=explain, force=force, console=Console(quiet, as_json=False)
+        model,
+        data,
+        out,
+        columns=predict_command.AddedColumns(shown_as.value == "names", explain),
+        names=names,
+        force=force,
+        console=Console(quiet, as_json=False),
     )
 
 
@@ -204,6 +224,7 @@ def predict(
 def rules(
     model: Model,
     leaves: Size = None,
+    names: Names = None,
     out: MaybeOut = None,
     force: Force = False,
     as_json: Json = False,
@@ -211,16 +232,25 @@ def rules(
     """The rules of each cluster, in words."""
     from treemeans.cli import show_command
 
-    show_command.rules(model, leaves, out, force, Console(False, as_json))
+    chosen = show_command.SavedModel(model, leaves, names)
+    show_command.rules(chosen, out, force, Console(False, as_json))
 
 
 @app.command()
 @one_sentence_errors
-def text(model: Model, leaves: Size = None, out: MaybeOut = None, force: Force = False) -> None:
+def text(
+    model: Model,
+    leaves: Size = None,
+    shown_as: As = ShownAs.numbers,
+    names: Names = None,
+    out: MaybeOut = None,
+    force: Force = False,
+) -> None:
     """The tree as text."""
     from treemeans.cli import show_command
 
-    show_command.text(model, leaves, out, force)
+    chosen = show_command.SavedModel(model, leaves, names)
+    show_command.text(chosen, shown_as.value == "names", out, force)
 
 
 @app.command()
@@ -238,23 +268,35 @@ def sql(
     one_hot: Annotated[
         bool, typer.Option("--one-hot", help="The table has one-hot columns, not the categories.")
     ] = False,
+    shown_as: As = ShownAs.numbers,
     leaves: Size = None,
+    names: Names = None,
     out: MaybeOut = None,
     force: Force = False,
 ) -> None:
     """The clusters as SQL, to compute them in a database."""
     from treemeans.cli import show_command
 
-    show_command.sql(model, dialect, table, form.value, one_hot, leaves, out, force)
+    chosen = show_command.SavedModel(model, leaves, names)
+    layout = show_command.SqlLayout(dialect, table, form.value, one_hot, shown_as.value == "names")
+    show_command.sql(chosen, layout, out, force)
 
 
 @app.command()
 @one_sentence_errors
-def plot(model: Model, out: Out, leaves: Size = None, force: Force = False) -> None:
+def plot(
+    model: Model,
+    out: Out,
+    leaves: Size = None,
+    shown_as: As = ShownAs.numbers,
+    names: Names = None,
+    force: Force = False,
+) -> None:
     """The tree as a picture (.png, .svg or .pdf)."""
     from treemeans.cli import show_command
 
-    show_command.plot(model, leaves, out, force)
+    chosen = show_command.SavedModel(model, leaves, names)
+    show_command.plot(chosen, shown_as.value == "names", out, force)
 
 
 @app.command()
@@ -275,13 +317,15 @@ def report(
     ] = None,
     out: Out = "report.html",
     rows: Rows = 0,
+    names: Names = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """A page about the model for a browser: tree, rules, what would move a row."""
     from treemeans.cli import show_command
 
-    show_command.report(model, data, out, rows, force, Console(quiet, as_json=False))
+    chosen = show_command.SavedModel(model, None, names)
+    show_command.report(chosen, data, out, rows, force, Console(quiet, as_json=False))
 
 
 @app.callback(invoke_without_command=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treemeans import ExKMC
 from treemeans.cli.console import Console
+from treemeans.cli.names_file import read_names
 from treemeans.cli.output_files import check_outputs
 from treemeans.columns import Column
 from treemeans.explain.suggest_leaves import suggested_leaves
@@ -147,11 +148,15 @@ def _kmeans_pipeline(n_rows: int, clusters: int, scale: str, seed: int) -> Any:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files to write: the model and the report, which holds up to ``rows`` rows of the table."""
+    """Files to write: the model and the report, which holds up to ``rows`` rows of the table.
+
+    ``names`` is a file to read, of the names to give the clusters.
+    """
 
     model: str | None
     report: str | None
     rows: int = 0
+    names: str | None = None
 
     def __post_init__(self) -> None:
         if self.rows and self.report is None:
@@ -179,7 +184,7 @@ def run(
     table = source.load()
     for note in table.notes:
         console.note(f"Note: {note}")
-    model = fit_model(table, settings, progress=console.shows_progress)
+    model = _named(fit_model(table, settings, progress=console.shows_progress), outputs.names)
     _print_and_save(model, table, settings, outputs.model, console)
     if outputs.report:
         _report(model, outputs.report, outputs.rows, table.X, source.title, console)
@@ -203,13 +208,17 @@ def _run_partitioned(
     ) as table:
         for note in table.notes:
             console.note(f"Note: {note}")
-        model = fit_partitioned(table, settings, console)
+        model = _named(fit_partitioned(table, settings, console), outputs.names)
         _print_and_save(model, table, settings, outputs.model, console)
         if outputs.report:
             sample = table.parts.map_reduce(SummarizeRows(_REPORT_ROWS)).sample
             _report(model, outputs.report, outputs.rows, sample, source.title, console)
             if table.n_rows > _REPORT_ROWS:
                 console.note(f"Its histograms are of {_REPORT_ROWS:,} rows, drawn evenly from all.")
+
+
+def _named(model: ExKMC, names: str | None) -> ExKMC:
+    return model if names is None else model.with_names(read_names(names))
 
 
 def _print_and_save(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from treemeans.cli.console import Console
-from treemeans.cli.show_command import open_model
+from treemeans.cli.show_command import SavedModel
 from treemeans.files.encode_for_model import UnseenValues, category_sources, encode_for_model
 from treemeans.files.file_formats import format_from_name
 from treemeans.files.read_table import read_batches
@@ -17,11 +18,26 @@ from treemeans.progress import Progress
 CLUSTER, WHY = "cluster", "why"
 
 
+@dataclass(frozen=True)
+class AddedColumns:
+    """What is added to the table: clusters by number or name, and why."""
+
+    as_names: bool = False
+    explain: bool = False
+
+
 def run(
-    path: str, data: str, out: str | None, *, explain: bool, force: bool, console: Console
+    path: str,
+    data: str,
+    out: str | None,
+    *,
+    columns: AddedColumns,
+    names: str | None,
+    force: bool,
+    console: Console,
 ) -> None:
     """Read, label and write batches."""
-    model = open_model(path)
+    model = SavedModel(path, None, names).open()
     n_rows, n_unseen = 0, Counter[str]()
     with (
         TableWriter(out, force=force) as writer,
@@ -30,8 +46,11 @@ def run(
         for batch in read_batches(data, text=_columns_as_text(model, out)):
             unseen: UnseenValues = {}
             X = encode_for_model(batch, model.columns_, first_row=n_rows + 1, unseen=unseen)
-            batch = with_column(batch, CLUSTER, model.predict(X))
-            writer.write(_explained(batch, model, X, unseen, n_rows + 1) if explain else batch)
+            labels = model.predict_names(X).tolist() if columns.as_names else model.predict(X)
+            batch = with_column(batch, CLUSTER, labels)
+            if columns.explain:
+                batch = _explained(batch, model, X, unseen, n_rows + 1)
+            writer.write(batch)
             n_unseen.update({source: len(rows) for source, rows in unseen.items()})
             n_rows += batch.num_rows
             progress.update(n_rows)

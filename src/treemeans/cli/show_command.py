@@ -3,56 +3,78 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from treemeans.atomic_write import write_whole
 from treemeans.cli.console import Console
+from treemeans.cli.names_file import read_names
 from treemeans.cli.output_files import check_outputs, print_or_write
 from treemeans.files.encode_for_model import encode_for_model
 from treemeans.files.file_errors import InputError
 from treemeans.files.read_table import read_table
 
 
-def open_model(path: str, leaves: int | None = None) -> Any:
-    """The saved model, with as many leaves as asked for."""
-    from treemeans import load
+@dataclass(frozen=True)
+class SavedModel:
+    """A model file, and what a command wants of it: a number of leaves, names from a file."""
 
-    model = load(path)
-    return model if leaves is None else model.with_leaves(leaves)
+    path: str
+    leaves: int | None = None
+    names: str | None = None
+
+    def open(self) -> Any:
+        """The model."""
+        from treemeans import load
+
+        model = load(self.path)
+        if self.leaves is not None:
+            model = model.with_leaves(self.leaves)
+        return model if self.names is None else model.with_names(read_names(self.names))
 
 
-def rules(path: str, leaves: int | None, out: str | None, force: bool, console: Console) -> None:
+def rules(chosen: SavedModel, out: str | None, force: bool, console: Console) -> None:
     """The rules of each cluster."""
-    found = open_model(path, leaves).rules()
+    found = chosen.open().rules()
     content = json.dumps(found.to_dict(), ensure_ascii=False) if console.as_json else str(found)
     print_or_write(content, out, force=force)
 
 
-def text(path: str, leaves: int | None, out: str | None, force: bool) -> None:
+def text(chosen: SavedModel, as_names: bool, out: str | None, force: bool) -> None:
     """The tree as text."""
-    print_or_write(open_model(path, leaves).to_text(), out, force=force)
+    from treemeans import export_text
+
+    shown = "automatic" if as_names else None
+    print_or_write(export_text(chosen.open(), cluster_names=shown), out, force=force)
 
 
-def sql(
-    path: str,
-    dialect: str,
-    table: str | None,
-    form: str,
-    one_hot: bool,
-    leaves: int | None,
-    out: str | None,
-    force: bool,
-) -> None:
+@dataclass(frozen=True)
+class SqlLayout:
+    """Options of SQL."""
+
+    dialect: str
+    table: str | None
+    form: str
+    one_hot: bool
+    as_names: bool = False
+
+
+def sql(chosen: SavedModel, layout: SqlLayout, out: str | None, force: bool) -> None:
     """The clusters as SQL."""
-    model = open_model(path, leaves)
-    found = model.to_sql(dialect=dialect, table=table, form=form, one_hot=one_hot)
+    found = chosen.open().to_sql(
+        dialect=layout.dialect,
+        table=layout.table,
+        form=layout.form,
+        one_hot=layout.one_hot,
+        labels="names" if layout.as_names else None,
+    )
     if isinstance(found, dict):
         found = "\n\n".join(f"-- cluster {label}\n{query};" for label, query in found.items())
     print_or_write(found, out, force=force)
 
 
-def plot(path: str, leaves: int | None, out: str, force: bool) -> None:
+def plot(chosen: SavedModel, as_names: bool, out: str, force: bool) -> None:
     """The tree as a picture."""
     from treemeans import plot_tree
     from treemeans.optional_imports import need
@@ -60,7 +82,8 @@ def plot(path: str, leaves: int | None, out: str, force: bool) -> None:
     check_outputs([out], force=force)
     matplotlib = need("matplotlib", "plot")
     matplotlib.use("agg")
-    save_figure(plot_tree(open_model(path, leaves)).figure, out)
+    shown = "automatic" if as_names else None
+    save_figure(plot_tree(chosen.open(), cluster_names=shown).figure, out)
 
 
 def save_figure(figure: Any, out: str) -> None:
@@ -78,17 +101,19 @@ def save_figure(figure: Any, out: str) -> None:
 def onnx(path: str, leaves: int | None, out: str, force: bool) -> None:
     """The tree as an ONNX model."""
     check_outputs([out], force=force)
-    write_whole(out, open_model(path, leaves).to_onnx().SerializeToString())
+    write_whole(out, SavedModel(path, leaves).open().to_onnx().SerializeToString())
 
 
-def report(path: str, data: str | None, out: str, rows: int, force: bool, console: Console) -> None:
+def report(
+    chosen: SavedModel, data: str | None, out: str, rows: int, force: bool, console: Console
+) -> None:
     """A page about the model."""
     from treemeans import write_report
 
     if rows and data is None:
         raise InputError(f"--rows {rows} puts rows of the table into the report; name its file.")
     check_outputs([out], force=force)
-    model, X, title = open_model(path), None, Path(path).stem
+    model, X, title = chosen.open(), None, Path(chosen.path).stem
     if data is not None:
         X, title = encode_for_model(read_table(data), model.columns_), Path(data).name
     write_report(model, out, X, title=title, rows=rows)

@@ -39,6 +39,7 @@ def describe(
         found.append(
             ClusterRules(
                 cluster=cluster,
+                name=facts.names[cluster] if facts.names else "",
                 size=size,
                 coverage=_share(size, total),
                 purity=_purity(facts.hits[label == cluster, cluster], size),

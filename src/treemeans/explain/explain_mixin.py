@@ -54,18 +54,21 @@ class ExplainMixin:
         >>> print(model.rules())
         3 clusters, 150 rows, 4 rules: 98 % agree with k-means, 1.016 times its cost
         <BLANKLINE>
-        cluster 0: 37 rows (25 %), 97 % agree with k-means, 30 % of the cost
+        cluster 0: high sepal length, high petal width
+          37 rows (25 %), 97 % agree with k-means, 30 % of the cost
           differs by: sepal length 6.87 cm (others 5.51 cm), petal width 2.06 cm (others 0.92 cm),
               petal length 5.75 cm (others 3.11 cm)
           if petal length > 5.15 cm  (34 rows)
           or if sepal length > 6.85 cm and petal length > 2.45 cm  (3 rows)
         <BLANKLINE>
-        cluster 1: 50 rows (33 %), 100 % agree with k-means, 19 % of the cost
+        cluster 1: low petal length, low petal width
+          50 rows (33 %), 100 % agree with k-means, 19 % of the cost
           differs by: petal length 1.46 cm (others 4.91 cm), petal width 0.25 cm (others 1.68 cm),
               sepal length 5.01 cm (others 6.26 cm)
           if petal length <= 2.45 cm
         <BLANKLINE>
-        cluster 2: 63 rows (42 %), 97 % agree with k-means, 51 % of the cost
+        cluster 2: low sepal width
+          63 rows (42 %), 97 % agree with k-means, 51 % of the cost
           differs by: sepal width 2.75 cm (others 3.28 cm), petal length 4.41 cm (others 3.29 cm),
               petal width 1.45 cm (others 1.02 cm)
           if 2.45 cm < petal length <= 5.15 cm and sepal length <= 6.85 cm

@@ -24,6 +24,7 @@ class Facts:
     reference_cost : k-means cost of the reference
     profiles : (n_clusters, n_features), cluster means in the columns of X; NaN for an empty one
     spread : (n_features,), standard deviation of each column of X
+    names : of the clusters; empty while they are being made
     """
 
     tree: ThresholdTree
@@ -33,6 +34,7 @@ class Facts:
     reference_cost: float
     profiles: NDArray[np.float64]
     spread: NDArray[np.float64]
+    names: tuple[str, ...] = ()
 
     @property
     def weight(self) -> NDArray[np.float64]:

@@ -50,6 +50,7 @@ class ClusterRules:
     Attributes
     ----------
     cluster : its number
+    name : what to call it; empty if it goes by its number
     size : weight of its rows
     coverage : their share of all rows
     purity : the share of them that the reference gives to this cluster; NaN if there are none
@@ -60,6 +61,7 @@ class ClusterRules:
     """
 
     cluster: int
+    name: str
     size: float
     coverage: float
     purity: float
@@ -83,6 +85,8 @@ class ClusterRules:
 
     def __str__(self) -> str:
         lines = [f"cluster {self.cluster}: {_figures(self)}"]
+        if self.name:
+            lines = [f"cluster {self.cluster}: {_on_one_line(self.name)}", f"  {_figures(self)}"]
         if self.apart:
             lines += _folded("  differs by: ", [each.text for each in self.apart], end=",")
         for i, rule in enumerate(self.rules):
@@ -147,7 +151,15 @@ class Rules(Sequence[ClusterRules]):
         return "\n".join([_overall(self), *("\n" + str(each) for each in self.clusters)])
 
     def _repr_html_(self) -> str:
-        head = ("cluster", "rows", "agree with k-means", "of the cost", "differs by", "rules")
+        head = (
+            "cluster",
+            "name",
+            "rows",
+            "agree with k-means",
+            "of the cost",
+            "differs by",
+            "rules",
+        )
         cells = "".join(f"<th>{title}</th>" for title in head)
         body = "".join(_html_row(each) for each in self.clusters)
         return (
@@ -191,8 +203,9 @@ class Rules(Sequence[ClusterRules]):
         DataFrame
             ``cluster``, ``rule`` (numbered within the cluster), ``conditions`` (in words),
             ``size``, ``coverage`` and ``purity`` of the rule; then, the same for all rules of a
-            cluster, ``cluster_size``, ``cluster_coverage``, ``cluster_purity``, ``cluster_cost``,
-            ``cluster_cost_share`` and ``cluster_apart``. A cluster without rules has no row.
+            cluster, ``cluster_name``, ``cluster_size``, ``cluster_coverage``,
+            ``cluster_purity``, ``cluster_cost``, ``cluster_cost_share`` and ``cluster_apart``. A
+            cluster without rules has no row.
 
         Examples
         --------
@@ -217,6 +230,7 @@ _FRAME = {
     "size": float,
     "coverage": float,
     "purity": float,
+    "cluster_name": str,
     "cluster_size": float,
     "cluster_coverage": float,
     "cluster_purity": float,
@@ -236,6 +250,7 @@ def _records(rules: Rules) -> Iterator[dict[str, Any]]:
                 "size": rule.size,
                 "coverage": rule.coverage,
                 "purity": rule.purity,
+                "cluster_name": each.name,
                 "cluster_size": each.size,
                 "cluster_coverage": each.coverage,
                 "cluster_purity": each.purity,
@@ -248,6 +263,7 @@ def _records(rules: Rules) -> Iterator[dict[str, Any]]:
 def _cluster_dict(each: ClusterRules, columns: Columns) -> dict[str, Any]:
     return {
         "cluster": each.cluster,
+        "name": each.name,
         "size": each.size,
         "coverage": each.coverage,
         "purity": _known(each.purity),
@@ -353,6 +369,7 @@ def _html_row(each: ClusterRules) -> str:
     with_rows = each.size > 0
     cells = [
         str(each.cluster),
+        each.name,
         f"{format_rows(each.size)} ({percent(each.coverage)})" if with_rows else "no rows",
         percent(each.purity) if with_rows else "",
         percent(each.cost_share) if with_rows else "",

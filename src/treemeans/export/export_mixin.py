@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from treemeans.columns import Columns
+from treemeans.export.model_or_tree import names_of
 from treemeans.export.notebook import tree_html
 from treemeans.export.onnx_graph import export_onnx
 from treemeans.export.python_code import to_python
@@ -23,6 +24,11 @@ class ExportMixin:
 
     tree_: ThresholdTree
     columns_: Columns
+
+    @property
+    def cluster_names_(self) -> tuple[str, ...]:
+        """Name of each cluster."""
+        raise NotImplementedError
 
     def _exported(self) -> tuple[ThresholdTree, Columns]:
         check_is_fitted(self)
@@ -107,7 +113,7 @@ class ExportMixin:
         html: str = super()._repr_html_inner()  # type: ignore[misc]
         if not hasattr(self, "tree_"):
             return html
-        return f"{html}\n{tree_html(self.tree_, self.columns_, export_text(self))}"
+        return f"{html}\n{tree_html(self.tree_, self.columns_, export_text(self), names_of(self))}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """Text and HTML for notebooks that ask for both at once."""
@@ -124,7 +130,7 @@ class ExportMixin:
         *,
         form: Literal["case"] = "case",
         alias: str = "cluster",
-        labels: Mapping[int, str] | None = None,
+        labels: Mapping[int, str] | str | None = None,
         null: int | str | None = None,
         one_hot: bool = True,
         finite: bool = False,
@@ -139,7 +145,7 @@ class ExportMixin:
         *,
         form: Literal["where"],
         alias: str = "cluster",
-        labels: Mapping[int, str] | None = None,
+        labels: Mapping[int, str] | str | None = None,
         null: int | str | None = None,
         one_hot: bool = True,
         finite: bool = False,
@@ -153,7 +159,7 @@ class ExportMixin:
         *,
         form: str = "case",
         alias: str = "cluster",
-        labels: Mapping[int, str] | None = None,
+        labels: Mapping[int, str] | str | None = None,
         null: int | str | None = None,
         one_hot: bool = True,
         finite: bool = False,
@@ -178,8 +184,9 @@ class ExportMixin:
             a query, or a condition, of its own, without CASE.
         alias : str
             Name of the column of clusters.
-        labels : dict of int to str, optional
-            Names of the clusters, to write in place of their numbers.
+        labels : dict of int to str, or "names", optional
+            Names of the clusters, to write in place of their numbers; ``"names"`` takes those in
+            ``cluster_names_``.
         null : int, or with labels str, optional
             The outcome of rows with NULL in a column that the tree splits, where the split has no
             side for missing values; by default NULL, and in ``form="where"`` no query finds them.
@@ -236,7 +243,7 @@ class ExportMixin:
             table,
             form=form,
             alias=alias,
-            labels=labels,
+            labels=dict(enumerate(self.cluster_names_)) if labels == "names" else labels,
             null=null,
             one_hot=one_hot,
             finite=finite,

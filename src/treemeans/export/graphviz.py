@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from treemeans.export.model_or_tree import reader_of
+from treemeans.export.model_or_tree import names_of, reader_of
 from treemeans.tree_layout.colors import text_color_on
 from treemeans.tree_layout.tree_labels import TreeLabels, label_tree
 
@@ -23,7 +23,7 @@ def export_graphviz(
     model: Any,
     feature_names: Sequence[str] | None = None,
     *,
-    cluster_names: Sequence[str] | None = None,
+    cluster_names: Sequence[str] | str | None = None,
     max_leaves: int | None = None,
 ) -> str:
     r"""The tree in the DOT language, for Graphviz to draw.
@@ -37,8 +37,9 @@ def export_graphviz(
         A model knows the names, units and categories of its columns.
     feature_names : sequence of str, optional
         Names of the columns; by default the model's, or ``x0``, ``x1``, ...
-    cluster_names : sequence of str, optional
-        Names of the clusters; by default ``cluster 0``, ``cluster 1``, ...
+    cluster_names : sequence of str or "automatic", optional
+        Names of the clusters, or ``"automatic"`` for those in ``cluster_names_``. By default
+        the names given with ``with_names``, or ``cluster 0``, ``cluster 1``, ...
     max_leaves : int, optional
         Of a larger tree, take the one it was when it had so many leaves.
 
@@ -58,7 +59,8 @@ def export_graphviz(
       n0 -> n1 [label=" ≤ 2.45 ", penwidth=2];
       n0 -> n2 [label=" > 2.45 ", penwidth=4];
     """
-    labels = label_tree(reader_of(model, feature_names), cluster_names, max_leaves)
+    names = names_of(model, cluster_names)
+    labels = label_tree(reader_of(model, feature_names), names, max_leaves)
     return "\n".join([*_lines(labels), "}", ""])
 
 

@@ -17,3 +17,20 @@ def reader_of(model: Any, feature_names: Sequence[str] | None = None) -> Reader:
         raise TypeError(f"Expected a fitted model or a ThresholdTree; got {model!r}.")
     check_is_fitted(model, "tree_")
     return Reader(model.tree_, describe_columns(model.columns_, names=feature_names))
+
+
+def names_of(model: Any, cluster_names: Sequence[str] | str | None = None) -> list[str] | None:
+    """Names of the clusters to show: those asked for, or those that people gave the model.
+
+    ``"automatic"`` asks for the model's own names. None: the clusters go by their numbers.
+    """
+    if cluster_names == "automatic":
+        if not hasattr(model, "cluster_names_"):
+            raise ValueError('cluster_names="automatic" needs a fitted model, not a bare tree.')
+        return [f"{i}: {name}" for i, name in enumerate(model.cluster_names_)]
+    if cluster_names is not None:
+        if isinstance(cluster_names, str):
+            raise ValueError('cluster_names must be a list of names, or "automatic".')
+        return list(cluster_names)
+    record = getattr(model, "_fit_result", None)
+    return list(record.given_names) or None if record is not None else None

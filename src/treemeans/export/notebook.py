@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from treemeans.columns import Columns, Reader
@@ -14,9 +15,11 @@ MAX_LEAVES = 60
 _MAX_LINES = 500  # of text
 
 
-def tree_html(tree: ThresholdTree, columns: Columns, rules: str) -> str:
+def tree_html(
+    tree: ThresholdTree, columns: Columns, rules: str, cluster_names: Sequence[str] | None = None
+) -> str:
     """The picture of a tree, with its rules as text folded away below."""
-    labels = label_tree(Reader(tree, columns), max_leaves=MAX_LEAVES)
+    labels = label_tree(Reader(tree, columns), cluster_names, MAX_LEAVES)
     title = f"Tree of {labels.tree.n_leaves} leaves for {tree.n_clusters} clusters"
     return (
         '<div class="treemeans" style="margin-top:0.8em;overflow-x:auto;font-size:13px">\n'

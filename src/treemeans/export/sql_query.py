@@ -27,7 +27,7 @@ def to_sql(
     *,
     form: str = "case",
     alias: str = "cluster",
-    labels: Mapping[int, str] | None = None,
+    labels: Mapping[int, str] | str | None = None,
     null: int | str | None = None,
     one_hot: bool = True,
     finite: bool = False,
@@ -44,7 +44,7 @@ def to_sql(
     sql_dialect = find_dialect(dialect)
     features = features_cut(tree)
     refuse_same_name(columns, features, one_hot=one_hot, any_case=sql_dialect.any_case)
-    _check_outcomes(tree, labels, null)
+    labels = _checked_outcomes(tree, labels, null)
     words = Conditions(columns, sql_dialect, one_hot=one_hot, finite=finite)
     writer = _Writer(words, features, labels, null)
 
@@ -183,15 +183,16 @@ def _parts(table: Any) -> list[str]:
     return parts
 
 
-def _check_outcomes(tree: ThresholdTree, labels: Any, null: Any) -> None:
+def _checked_outcomes(tree: ThresholdTree, labels: Any, null: Any) -> Mapping[int, str] | None:
     clusters = set(tree.label[tree.leaves].tolist())
     if labels is None:
         if not (null is None or isinstance(null, int)) or null in clusters:
             raise ValueError(f"null must be None or a number that is no cluster; got {null!r}.")
-        return
+        return None
     if not isinstance(labels, Mapping) or not all(isinstance(labels.get(c), str) for c in clusters):
         raise ValueError(
             f"labels must map each of the clusters {sorted(clusters)} to a text; got {labels!r}."
         )
     if not (null is None or isinstance(null, str)):
         raise ValueError(f"With labels, null must be None or a text; got {null!r}.")
+    return labels

@@ -4,10 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from treemeans.columns.number_text import format_rows
-from treemeans.export.model_or_tree import reader_of
+from treemeans.export.model_or_tree import names_of, reader_of
+from treemeans.tree_layout.tree_labels import cluster_names_or_numbers
 
 
-def export_text(model: Any, feature_names: Sequence[str] | None = None) -> str:
+def export_text(
+    model: Any,
+    feature_names: Sequence[str] | None = None,
+    *,
+    cluster_names: Sequence[str] | str | None = None,
+) -> str:
     """The tree as text, a line for each split and each leaf.
 
     Parameters
@@ -16,6 +22,9 @@ def export_text(model: Any, feature_names: Sequence[str] | None = None) -> str:
         A model knows the names, units and categories of its columns.
     feature_names : sequence of str, optional
         Names of the columns; by default the model's, or ``x0``, ``x1``, ...
+    cluster_names : sequence of str or "automatic", optional
+        Names of the clusters, or ``"automatic"`` for those in ``cluster_names_``. By default
+        the names given with ``with_names``, or ``cluster 0``, ``cluster 1``, ...
 
     Examples
     --------
@@ -31,13 +40,14 @@ def export_text(model: Any, feature_names: Sequence[str] | None = None) -> str:
     """
     reader = reader_of(model, feature_names)
     tree = reader.tree
+    names = cluster_names_or_numbers(tree.n_clusters, names_of(model, cluster_names))
     lines: list[str] = []
     stack: list[tuple[int, int, str]] = [(0, 0, "")]
     while stack:
         node, depth, condition = stack.pop()
         indent = "|   " * max(depth - 1, 0) + ("|-- " if depth else "")
         if tree.is_leaf[node]:
-            outcome = f"cluster {tree.label[node]} ({format_rows(tree.weight[node])})"
+            outcome = f"{names[tree.label[node]]} ({format_rows(tree.weight[node])})"
             lines.append(f"{indent}{condition}: {outcome}" if condition else outcome)
             continue
         if condition:

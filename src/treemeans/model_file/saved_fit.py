@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treemeans.columns import Column
 from treemeans.cost_path import PATH_DTYPE, path_row
 from treemeans.costs import GroupStatistics
+from treemeans.explain.cluster_names import checked_names
 from treemeans.fit_result import FitResult
 from treemeans.model_file.checked_entries import Entries, UnreadableError
 from treemeans.model_file.saved_parameters import NotSaved
@@ -46,6 +47,11 @@ def write_fit(record: FitResult) -> dict[str, Any]:
         "sums": _write_sums(record.leaves),
         "profile": None if one_space else _write_sums(record.profile),
         "spread": record.spread.tolist(),
+        # Automatic names are written for people; a model that is loaded makes them again.
+        "cluster_names": {
+            "names": list(record.cluster_names),
+            "given": bool(record.given_names),
+        },
     }
 
 
@@ -82,7 +88,21 @@ def read_fit(entries: Entries, version: int) -> FitResult:
         columns=columns,
         short=entries.flag("short"),
         rows=None,
+        given_names=_read_names(entries, len(centers)),
     )
+
+
+def _read_names(entries: Entries, n_clusters: int) -> tuple[str, ...]:
+    """Names that people gave; files of earlier releases have none."""
+    if not entries.has("cluster_names"):
+        return ()
+    entry = entries.within("cluster_names")
+    names, given = entry.texts("names", n_clusters), entry.flag("given")
+    entry.end()
+    try:
+        return checked_names(names, names) if given else ()
+    except ValueError as error:
+        raise UnreadableError(f"the names of its clusters cannot be: {error}") from error
 
 
 def _write_column(column: Column) -> dict[str, Any]:

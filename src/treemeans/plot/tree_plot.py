@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from treemeans.export.model_or_tree import reader_of
+from treemeans.export.model_or_tree import names_of, reader_of
 from treemeans.optional_imports import need
 from treemeans.tree_layout import draw_tree
 from treemeans.tree_layout.tree_labels import label_tree
@@ -21,7 +21,7 @@ def plot_tree(
     *,
     ax: Axes | None = None,
     feature_names: Sequence[str] | None = None,
-    cluster_names: Sequence[str] | None = None,
+    cluster_names: Sequence[str] | str | None = None,
     max_leaves: int | None = None,
     direction: str | None = None,
     fontsize: float | None = None,
@@ -42,8 +42,9 @@ def plot_tree(
         Where to draw; words shrink until the tree fits. By default a figure of the size it needs.
     feature_names : sequence of str, optional
         Names of the columns; by default the model's, or ``x0``, ``x1``, ...
-    cluster_names : sequence of str, optional
-        Names of the clusters; by default ``cluster 0``, ``cluster 1``, ...
+    cluster_names : sequence of str or "automatic", optional
+        Names of the clusters, or ``"automatic"`` for those in ``cluster_names_``. By default
+        the names given with ``with_names``, or ``cluster 0``, ``cluster 1``, ...
     max_leaves : int, optional
         Of a larger tree, draw the one it was when it had so many leaves.
     direction : {"down", "right"}, optional
@@ -68,7 +69,8 @@ def plot_tree(
     pyplot = need("matplotlib.pyplot", "plot")
     from treemeans.plot import matplotlib_canvas
 
-    labels = label_tree(reader_of(model, feature_names), cluster_names, max_leaves)
+    names = names_of(model, cluster_names)
+    labels = label_tree(reader_of(model, feature_names), names, max_leaves)
     size = 0.9 * pyplot.rcParams["font.size"] if fontsize is None else float(fontsize)
     if not size > 0:
         raise ValueError(f"fontsize must be positive; got {fontsize!r}.")

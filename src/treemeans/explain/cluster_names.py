@@ -1,0 +1,151 @@
+"""Names of clusters: automatic ones, from what sets a cluster apart, and checks of given ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from treemeans.columns import Column, Reader
+from treemeans.explain.cluster_profile import Difference, differences
+from treemeans.explain.model_facts import Facts
+
+_MOST_TRAITS = 4  # columns in a name, at most
+_SECOND = 0.6  # of the first trait's difference; a trait that is less marked is left out
+_LONGEST = 60  # letters of an automatic name
+_LONGEST_GIVEN = 200
+
+
+def automatic_names(facts: Facts) -> tuple[str, ...]:
+    """A short, distinct name for each cluster, from the columns in which it differs most.
+
+    A trait is a column whose mean in the cluster is the most standard deviations away from the
+    mean of the other rows. A name has one trait, a second if that is nearly as marked, and more
+    only where two clusters would have the same name. Clusters that differ in degree alone are
+    told apart by the mean itself.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from treemeans import ExKMC
+    >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data)
+    >>> names = ["sepal length", "sepal width", "petal length", "petal width"]
+    >>> model.with_columns(names=names).cluster_names_
+    ('high sepal length, high petal width', 'low petal length, low petal width', 'low sepal width')
+    """
+    reader = Reader(facts.tree, facts.columns)
+    n_clusters = facts.tree.n_clusters
+    if n_clusters == 1:
+        return ("all rows",)
+    empty = facts.weight == 0
+    found = differences(facts, reader, _MOST_TRAITS)
+    length = [_traits_at_first(traits) for traits in found]
+    while True:
+        names = [
+            "empty" if empty[i] else _joined(facts, found[i][: length[i]])
+            for i in range(n_clusters)
+        ]
+        count = Counter(names)
+        longer = [i for i in range(n_clusters) if count[names[i]] > 1 and length[i] < len(found[i])]
+        if not longer:
+            break
+        for i in longer:
+            length[i] += 1
+    return _made_distinct(names, [_value(reader, traits) for traits in found])
+
+
+def _traits_at_first(traits: Sequence[Difference]) -> int:
+    """One, or two where the second is nearly as marked as the first."""
+    if len(traits) < 2:
+        return len(traits)
+    return 2 if abs(traits[1].difference) >= _SECOND * abs(traits[0].difference) else 1
+
+
+def _joined(facts: Facts, traits: Sequence[Difference]) -> str:
+    # In the order of the columns: which of two is more marked changes from one sample to the next.
+    ordered = sorted(traits, key=lambda trait: trait.feature)
+    words = [_trait(facts.columns[trait.feature], trait.difference > 0) for trait in ordered]
+    return _shortened(", ".join(words)) or "like all rows"
+
+
+def _trait(column: Column, more: bool) -> str:
+    """What is unusual about a column, in two or three words."""
+    if column.kind == "category":
+        return f"{column.source} {column.value}" if more else f"{column.source} not {column.value}"
+    if column.kind == "flag":
+        return column.name if more else f"no {column.name}"
+    if column.is_date:
+        return f"{'late' if more else 'early'} {column.name}"
+    return f"{'high' if more else 'low'} {column.name}"
+
+
+def _value(reader: Reader, traits: Sequence[Difference]) -> str:
+    """The mean of the first trait, which tells clusters apart that differ in degree."""
+    if not traits:
+        return ""
+    return reader.compared(traits[0].feature, traits[0].mean, traits[0].others)[0]
+
+
+def _made_distinct(names: Sequence[str], values: Sequence[str]) -> tuple[str, ...]:
+    """Names with a mean, then with a number, after those that are still the same."""
+    count = Counter(names)
+    told = [
+        f"{name} ({value})" if count[name] > 1 and value else name
+        for name, value in zip(names, values, strict=True)
+    ]
+    count = Counter(told)
+    return tuple(
+        f"{name} (cluster {i})" if count[name] > 1 else name for i, name in enumerate(told)
+    )
+
+
+def _shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+
+
+def checked_names(names: Any, known: Sequence[str]) -> tuple[str, ...]:
+    """Names as a user gives them: one for each cluster, or some by number; all distinct.
+
+    Examples
+    --------
+    >>> checked_names({1: "loyal"}, ["high spend", "low spend"])
+    ('high spend', 'loyal')
+    """
+    if isinstance(names, Mapping):
+        found = list(known)
+        for key, name in names.items():
+            found[_number(key, len(known))] = name
+    elif isinstance(names, str) or len(names) != len(known):
+        raise ValueError(
+            f"names must hold {len(known)} names, one for each cluster, or be a dict from "
+            "numbers of clusters to names."
+        )
+    else:
+        found = list(names)
+    texts = [_checked_name(name, i) for i, name in enumerate(found)]
+    for name, count in Counter(texts).items():
+        if count > 1:
+            raise ValueError(f"Two clusters are named {name!r}; give each a name of its own.")
+    return tuple(texts)
+
+
+def _number(key: Any, n_clusters: int) -> int:
+    try:
+        number = int(key)
+    except (TypeError, ValueError):
+        number = -1
+    if not 0 <= number < n_clusters:
+        raise ValueError(f"There is no cluster {key!r}; they are 0 to {n_clusters - 1}.")
+    return number
+
+
+def _checked_name(name: Any, cluster: int) -> str:
+    text = " ".join(name.split()) if isinstance(name, str) else ""
+    if not text or not text.isprintable():
+        raise ValueError(f"The name of cluster {cluster} must be a text; got {name!r}.")
+    if len(text) > _LONGEST_GIVEN:
+        raise ValueError(
+            f"The name of cluster {cluster} has {len(text)} letters; at most {_LONGEST_GIVEN}."
+        )
+    return text

@@ -1,13 +1,23 @@
 """``python -m treemeans``: the command line."""
 
+import sys
+from importlib.util import find_spec
+
 from treemeans.cli import interrupt
+
+_NEEDED = ("typer", "rich", "pyarrow")  # packages of the extra ``cli``
 
 
 def main() -> None:
     """Run a command; if packages that it needs are not installed, say which."""
     interrupt.exit_at_once()
     try:
-        _run()
+        if sys.argv[1:] == ["--version"]:  # without importing anything that takes time
+            from treemeans import __version__
+
+            print(f"treemeans {__version__}")
+        else:
+            _run()
     finally:
         interrupt.end_silently()
 
@@ -16,8 +26,9 @@ def _run() -> None:
     from treemeans.optional_imports import need
 
     try:
-        for package in ("typer", "rich", "pyarrow"):
-            need(package, "cli")
+        for package in _NEEDED:
+            if find_spec(package) is None:
+                need(package, "cli")
     except ImportError as error:
         raise SystemExit(f"Error: {error}") from error
     from treemeans.cli.app import app

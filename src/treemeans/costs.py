@@ -130,11 +130,9 @@ class CostTable:
         """Squared distances from all points to all centers."""
         base, nearest, regret = _core.price(points, centers, n_threads)
         totals = _core.total_regrets(regret, weights, n_threads)
-        with np.errstate(over="ignore"):  # `Scales.of` refuses what overflows
-            total_base = float(base.sum() if weights is None else base @ weights)
         scales = Scales.of(
             float(totals.max(initial=0.0)),
-            total_base,
+            float(base.sum() if weights is None else base @ weights),
             None if weights is None else as_float(exact_sum(weights)),
             weights is None or bool(np.all(weights == np.floor(weights))),
         )
@@ -294,11 +292,11 @@ class GroupStatistics:
             # The means are off by rounding too, and so are the distances between them.
             + 4.0 * math.sqrt(float(weight @ length)) * math.sqrt(float(within.sum()))
         )
-        if moments is None or error <= _ENOUGH_DIGITS * within.sum():
+        if moments is None or error <= _ENOUGH_DIGITS * within.sum() or not least.any():
             return cls(weight, sums.sums, sums.shift, within)
-        return sums.measured(moments)
+        return sums._measured(moments)
 
-    def measured(self, moments: Moments) -> "GroupStatistics":
+    def _measured(self, moments: Moments) -> "GroupStatistics":
         """Weights, sums and costs about the means, from another look at the rows or several."""
         origin = self.shift + self.offset
         for looks in range(1, 5):

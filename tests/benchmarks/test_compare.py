@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from benchmarks import compare
 
 pytestmark = pytest.mark.filterwarnings("ignore")

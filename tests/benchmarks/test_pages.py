@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from benchmarks import __main__, pages
 from benchmarks.command_line import parser
 from benchmarks.pages import HERE, PAGES, Summary, fill

@@ -5,6 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
+
 from benchmarks.methods import METHODS
 from benchmarks.paper import (
     claims,
@@ -23,8 +25,6 @@ from benchmarks.paper.plan import Case, Plan
 from benchmarks.paper.results import Results
 from benchmarks.problems import PROBLEMS, Reference, reference
 from benchmarks.runner import OVER_LIMIT, Task
-from sklearn.tree import DecisionTreeClassifier
-
 from treemeans.baselines import CUBT, CLTree, KDTree
 from treemeans.datasets import NAMES, TABLE
 

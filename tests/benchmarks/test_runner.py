@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+
 from benchmarks import runner
 from benchmarks.runner import OVER_LIMIT, Task
 

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from benchmarks import quality, speed, speed_against
 from benchmarks.methods import METHODS, OTHER_PACKAGES
 from benchmarks.problems import PROBLEMS, kmeans_cost, reference

@@ -82,15 +82,13 @@ def between(low, high):
 # ---- IMM -----------------------------------------------------------------------------------------
 
 
-def imm_tree(X, centers, labels, weights=None, counted=None):
+def imm_tree(X, centers, labels, weights=None):
     """Iterative Mistake Minimization: one leaf for each of the distinct centers.
 
     Parameters
     ----------
     labels : the center of each row
     weights : integers, or None for ones
-    counted : the rows of positive weight; by default those of a positive integer, which a weight
-        that is tiny beside the others is not
 
     Returns
     -------
@@ -99,8 +97,7 @@ def imm_tree(X, centers, labels, weights=None, counted=None):
     X = as_dense(X)
     counts = np.ones(len(X), dtype=np.int64) if weights is None else np.asarray(weights)
     alive = np.ones(len(X), dtype=bool)
-    counted = counted_rows(len(X), weights) if counted is None else counted
-    tree = OracleTree.one_leaf(counted)
+    tree = OracleTree.one_leaf(counted_rows(len(X), weights))
     queue = deque([(0, list(range(len(centers))))])
     while queue:
         node, members = queue.popleft()

@@ -1,85 +1,122 @@
 """The pages of the documentation say what the code says."""
 
-import doctest
 import re
-import shlex
-import shutil
-import warnings
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import treemeans
+from docs.draw_tree import readme_model
+from docs.rewrite import BLOCK, PAGES, ROOT, rewritten
 from treemeans import ExKMC, baselines
-from treemeans.cli.app import app
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-TEXTS = {
-    path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
-    for path in sorted(DOCS.rglob("*.md"))
-    if "_build" not in path.parts
-}
-PAGES = [page for page, text in TEXTS.items() if ">>> " in text]
-CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SESSIONS = {page: CONSOLE.findall(text) for page, text in TEXTS.items() if CONSOLE.search(text)}
+DOCS = ROOT / "docs"
+TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
+RUN = [page for page, text in TEXTS.items() if BLOCK.search(text)]
 
 
 def test_there_are_pages_to_run():
-    assert {"segmentation.md", "howto/rows.md"} <= set(PAGES)
-    assert "tutorial.md" in SESSIONS
+    assert {"README.md", "docs/segmentation.md", "docs/howto/rows.md", "docs/tutorial.md"} <= set(
+        RUN
+    )
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_examples_of(page, monkeypatch):
-    monkeypatch.chdir(DOCS.parent)
-    found = doctest.testfile(str(DOCS / page), module_relative=False, encoding="utf-8")
-    assert found.attempted > 0
-    assert found.failed == 0
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("page", RUN)
+def test_examples_of(page):
+    """Every block runs as it stands, in order, in one process, and prints what the page says."""
+    assert rewritten(TEXTS[page]) == TEXTS[page], "python docs/rewrite.py writes the new outputs"
 
 
-def commands(block):
-    """The commands of a block, each with what it prints."""
-    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
-    assert parts[0] == "", f"a block begins with a command: {block}"
-    return list(zip(parts[1::2], parts[2::2], strict=True))
+def test_a_wrong_output_is_noticed():
+    right = "```python\n>>> 1 + 1\n2\n```\n\n```python\nprint(3)\n```\n\n```text\n3\n```\n"
+    assert rewritten(right) == right
+    assert rewritten(right.replace("2", "4")) == right
+    assert rewritten(right.replace("text\n3", "text\n5")) == right
+    with pytest.raises(NameError):
+        rewritten("```python\nX\n```\n")
 
 
-def printed(command):
-    """What a command prints, run here."""
-    program, *arguments = shlex.split(command)
-    if program == "head":
-        number, path = arguments
-        lines = Path(path).read_text(encoding="utf-8").splitlines(keepends=True)
-        return "".join(lines[: -int(number)])
-    assert program == "treemeans", command
-    with warnings.catch_warnings():
-        result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    return result.output
+def test_the_picture_in_the_readme_is_of_its_code(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    from PIL import Image
+
+    with Image.open(DOCS / "tree.png") as picture:
+        assert picture.info["Description"] == readme_model().to_text()
 
 
-def without_times(text):
-    """Tables that end in a column of seconds, without it."""
-    return re.sub(r" +\d+\.\d\d(   <- lowest)?$", r"\1", text, flags=re.MULTILINE)
+# ---- the README's claims are those of the benchmark pages ---------------------------------------
+
+README = TEXTS["README.md"]
+QUALITY, RESULTS, SPEED = (
+    (ROOT / "benchmarks" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("QUALITY", "RESULTS", "SPEED")
+)
 
 
-@pytest.mark.parametrize("page", SESSIONS)
-def test_commands_of(page, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(DOCS / "data" / "cdnow.csv", tmp_path)
-    for block in SESSIONS[page]:
-        for command, shown in commands(block):
-            found = printed(command)
-            if command.startswith("treemeans compare"):
-                found, shown = without_times(found), without_times(shown)
-            assert found.rstrip() == shown.rstrip(), command
+def table_row(page, begin, first, second=None):
+    """Cells of a row of a table, found by its title and first cells; with the head of the table."""
+    lines = page[page.index(begin) :].splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
+    for row in cells:
+        if row[0] == first and second in (None, row[1]):
+            return dict(zip(cells[0], row, strict=False))
+    raise AssertionError(f"no row {first} {second}")
+
+
+def readme_row(title):
+    return table_row(README, "## Beside other packages", title)
+
+
+def numbers(cell):
+    return [float(found) for found in re.findall(r"\d+\.\d+", cell)]
+
+
+def excess(data, leaves, method):
+    row = table_row(QUALITY, "## Excess over the reference", data, leaves)
+    return round(1 + float(row[method].split()[0]), 3)
+
+
+@pytest.mark.parametrize(("leaves", "n_leaves"), [("k", "10"), ("2 k", "20")])
+def test_costs_on_digits(leaves, n_leaves):
+    found = readme_row(f"cost / k-means, Digits, {leaves} leaves")
+    ours, official, shallow, kauri, cart = (numbers(cell) for cell in list(found.values())[1:])
+    wanted = table_row(RESULTS, "## Other packages", "Digits", leaves)
+    assert ours[0] == float(wanted["ExKMC (base: IMM)"])
+    assert official == numbers(wanted["ExKMC, official package"])
+    assert shallow == numbers(wanted["ShallowTree"])
+    assert kauri == numbers(wanted["Kauri (gemclus)"])
+    assert cart == [excess("digits", n_leaves, "CART on labels")]
+    assert ours[1:] in ([], [excess("digits", n_leaves, "IMM, search")])
+
+
+def test_costs_and_seconds_on_large_tables():
+    ours, official, _, _, cart = list(readme_row("cost / k-means, Avila, 2 k leaves").values())[1:]
+    wanted = table_row(SPEED, "<!-- begin times -->", "avila")
+    assert numbers(ours) == [float(wanted["cost"]), excess("avila", "24", "IMM, search")]
+    assert numbers(official) == [float(wanted["official cost"])]
+    assert numbers(cart) == [excess("avila", "24", "CART on labels")]
+    seconds = readme_row("seconds, Covtype (581,012 rows), 2 k leaves")
+    wanted = table_row(SPEED, "<!-- begin times -->", "covtype")
+    assert numbers(list(seconds.values())[1]) == [float(wanted["1 thread s"])]
+    assert numbers(list(seconds.values())[2]) == [float(wanted["official s"])]
+    missed = table_row(QUALITY, "## Targets", "the seven")
+    assert f"to {float(missed['measured']):.2f} of IMM's" in README
+
+
+def test_the_readme_fits_on_a_screen_and_names_extras_that_exist():
+    words = re.sub(r"```.*?```|\|.*", "", README, flags=re.DOTALL | re.MULTILINE).split()
+    assert len(words) < 450
+    extras = re.findall(r'"\.\[(\w+)\]"', README)
+    assert set(extras) == {"cli", "test"}
+
+
+# ---- pictures and reference ----------------------------------------------------------------------
 
 
 def test_pictures_exist_and_are_small():
     for page, text in TEXTS.items():
         for names in re.findall(r"!\[[^\]]*\]\(([^)]+)\)|```\{image\} (\S+)", text):
-            picture = (DOCS / page).parent / "".join(names)
+            picture = (ROOT / page).parent / "".join(names)
             assert picture.is_file(), (page, names)
             assert picture.stat().st_size < 100_000, picture
 

@@ -16,7 +16,7 @@ app = typer.Typer(
     name="treemeans",
     help="Explainable k-means: clusters you can read as a few plain rules.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
@@ -79,7 +79,14 @@ Columns = Annotated[
 Id = Annotated[
     str | None, typer.Option("--id", help="Column that identifies rows; not clustered by.")
 ]
-Leaves = Annotated[int | None, typer.Option(help="Leaves of the tree; twice -k by default.")]
+Leaves = Annotated[
+    int | None,
+    typer.Option(
+        "--leaves",
+        "--max-leaf-nodes",
+        help="Leaves of the tree; by default the number that `fit` suggests.",
+    ),
+]
 ScaleBy = Annotated[
     Scale, typer.Option(help="Cluster on standardised columns, or on them as they are.")
 ]
@@ -175,7 +182,10 @@ def choose(
 def compare(
     data: Data,
     clusters: Annotated[int, typer.Option("-k", "--clusters", help="Clusters.")],
-    leaves: Leaves = None,
+    leaves: Annotated[
+        int | None,
+        typer.Option("--leaves", "--max-leaf-nodes", help="Leaves of the trees; 2 -k by default."),
+    ] = None,
     columns: Columns = None,
     id_column: Id = None,
     scale: ScaleBy = Scale.standard,
@@ -202,6 +212,13 @@ def predict(
     explain: Annotated[bool, typer.Option("--explain", help="Add a column that says why.")] = False,
     shown_as: As = ShownAs.numbers,
     names: Names = None,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="Write CSV cells as they are, also those that a spreadsheet runs as formulas.",
+        ),
+    ] = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -214,6 +231,7 @@ def predict(
         out,
         columns=predict_command.AddedColumns(shown_as.value == "names", explain),
         names=names,
+        raw=raw,
         force=force,
         console=Console(quiet, as_json=False),
     )
@@ -291,21 +309,25 @@ def plot(
     shown_as: As = ShownAs.numbers,
     names: Names = None,
     force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
     """The tree as a picture (.png, .svg or .pdf)."""
     from treemeans.cli import show_command
 
     chosen = show_command.SavedModel(model, leaves, names)
-    show_command.plot(chosen, shown_as.value == "names", out, force)
+    console = Console(quiet, as_json=False)
+    show_command.plot(chosen, shown_as.value == "names", out, force, console)
 
 
 @app.command()
 @one_sentence_errors
-def onnx(model: Model, out: Out, leaves: Size = None, force: Force = False) -> None:
+def onnx(
+    model: Model, out: Out, leaves: Size = None, force: Force = False, quiet: Quiet = False
+) -> None:
     """The tree as an ONNX model."""
     from treemeans.cli import show_command
 
-    show_command.onnx(model, leaves, out, force)
+    show_command.onnx(model, leaves, out, force, Console(quiet, as_json=False))
 
 
 @app.command()

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans.cli import interrupt
 from treemeans.cli.console import Console
-from treemeans.cli.fit_command import FitSettings, TableInput, fit_model
+from treemeans.cli.fit_command import MOST_LEAVES, FitSettings, TableInput, fit_model
 from treemeans.cli.output_files import check_outputs
 from treemeans.explain.suggest_leaves import knee, suggested_leaves
 from treemeans.files.file_errors import InputError
-from treemeans.progress import Progress
 
 _LEAVES_PER_CLUSTER = (1, 2, 4)  # sizes of trees shown: k, 2k and 4k leaves
 
@@ -29,8 +29,9 @@ class ClusterCosts:
 
     @property
     def leaves(self) -> int:
-        """The suggested number of leaves."""
-        return suggested_leaves(self.path)
+        """The suggested number of leaves, which `fit` uses."""
+        within = self.path["n_leaves"] <= MOST_LEAVES * self.clusters
+        return suggested_leaves(self.path[within] if within.any() else self.path)
 
     def ratio(self, leaves: int) -> float:
         """Cost of a tree relative to k-means; of the largest tree if none has so many leaves."""
@@ -56,16 +57,20 @@ def run(
     for note in table.notes:
         console.note(f"Note: {note}")
     choices = []
-    with Progress("treemeans: clusters", len(numbers), console.shows_progress) as progress:
-        for done, k in enumerate(numbers, 1):
-            model = fit_model(table, FitSettings(k, _LEAVES_PER_CLUSTER[-1] * k, scale, seed=seed))
-            choices.append(ClusterCosts(k, model.reference_inertia_, model.path_))
+    silent = Console(quiet=True, as_json=False)
+    with console.working("choose", len(numbers)) as progress:
+        for done, k in enumerate(numbers):
             progress.update(done, f"k = {k}")
+            model = fit_model(
+                table, FitSettings(k, _LEAVES_PER_CLUSTER[-1] * k, scale, seed=seed), silent
+            )
+            choices.append(ClusterCosts(k, model.reference_inertia_, model.path_))
     best = suggested_clusters(choices)
-    console.print(grid(choices, best))
-    console.print_json(_document(choices, best))
+    _print_costs(choices, best, console)
+    console.print_json(lambda: _document(choices, best))
     if plot:
         _draw(choices, best, plot)
+        interrupt.wrote(plot)
         console.note(f"The plot is in {plot}.")
 
 
@@ -76,21 +81,24 @@ def suggested_clusters(choices: list[ClusterCosts]) -> int:
     return choices[knee([choice.clusters for choice in choices], shares)].clusters
 
 
-def grid(choices: list[ClusterCosts], best: int) -> str:
-    """The costs as a table of text."""
+def _print_costs(choices: list[ClusterCosts], best: int, console: Console) -> None:
+    """Print a table of the costs, the suggested number of clusters marked."""
     whole = choices[0].kmeans_cost or 1.0
-    lines = [
-        "           k-means   cost / k-means with           leaves",
-        "clusters      cost   k leaves      2k      4k   suggested",
-    ]
+    rows = []
     for choice in choices:
         ratios = [choice.ratio(times * choice.clusters) for times in _LEAVES_PER_CLUSTER]
-        mark = "   <- suggested" if choice.clusters == best else ""
-        lines.append(
-            f"{choice.clusters:8}   {choice.kmeans_cost / whole:7.1%}   {ratios[0]:8.3f}"
-            f" {ratios[1]:7.3f} {ratios[2]:7.3f}   {choice.leaves:9}{mark}"
+        rows.append(
+            [
+                str(choice.clusters),
+                f"{choice.kmeans_cost / whole:.1%}",
+                *(f"{ratio:.3f}" for ratio in ratios),
+                str(choice.leaves),
+                "<- suggested" if choice.clusters == best else "",
+            ]
         )
-    return "\n".join(lines)
+    head = ["clusters", "k-means cost", "cost / k-means: k leaves", "2k", "4k", "leaves suggested"]
+    marked = [choice.clusters for choice in choices].index(best)
+    console.table([*head, ""], rows, marked)
 
 
 def _document(choices: list[ClusterCosts], best: int) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from treemeans import ExKMC
 from treemeans.baselines import CART, CUBT, IMM, CLTree, KDTree
 from treemeans.cli.console import Console
 from treemeans.cli.fit_command import TableInput, fit_reference
-from treemeans.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -32,15 +31,17 @@ def run(
     table = source.load()
     for note in table.notes:
         console.note(f"Note: {note}")
-    reference = fit_reference(table.X, clusters, scale, seed)
+    with console.working("k-means"):
+        reference = fit_reference(table.X, clusters, scale, seed)
     methods = methods_for(clusters, leaves or 2 * clusters, reference)
     rows = []
-    with Progress("treemeans: methods", len(methods), console.shows_progress) as progress:
-        for done, (name, make) in enumerate(methods.items(), 1):
-            rows.append(_measure(name, make(), table.X))
+    with console.working("compare", len(methods)) as progress:
+        for done, (name, make) in enumerate(methods.items()):
             progress.update(done, name)
-    console.print(as_text(rows, clusters))
-    console.print_json([asdict(row) for row in rows])
+            rows.append(_measure(name, make(), table.X))
+    console.print(f"{clusters} clusters of k-means, explained by trees")
+    _print_results(rows, console)
+    console.print_json(lambda: [asdict(row) for row in rows])
 
 
 def methods_for(clusters: int, leaves: int, reference: Any) -> dict[str, Callable[[], Any]]:
@@ -68,17 +69,19 @@ def _measure(name: str, model: Any, X: Any) -> MethodResult:
     )
 
 
-def as_text(rows: list[MethodResult], clusters: int) -> str:
-    """The table as text, the lowest cost marked."""
+def _print_results(rows: list[MethodResult], console: Console) -> None:
+    """Print the table, the lowest cost marked."""
     best = min(row.ratio for row in rows)
-    lines = [
-        f"{clusters} clusters of k-means, explained by",
-        "method           leaves   cost / k-means   agree with k-means   seconds",
+    head = ["method", "leaves", "cost / k-means", "agree with k-means", "seconds", ""]
+    cells = [
+        [
+            row.method,
+            str(row.leaves),
+            f"{row.ratio:.4f}",
+            f"{row.accuracy:.1%}",
+            f"{row.seconds:.2f}",
+            "<- lowest" if row.ratio == best else "",
+        ]
+        for row in rows
     ]
-    for row in rows:
-        mark = "   <- lowest" if row.ratio == best else ""
-        lines.append(
-            f"{row.method:<14}   {row.leaves:6}   {row.ratio:14.4f}   {row.accuracy:18.1%}"
-            f"   {row.seconds:7.2f}{mark}"
-        )
-    return "\n".join(lines)
+    console.table(head, cells, [row.ratio for row in rows].index(best))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import ExKMC
+from treemeans.cli import interrupt
 from treemeans.cli.console import Console
 from treemeans.cli.names_file import read_names
 from treemeans.cli.output_files import check_outputs
 from treemeans.columns import Column
+from treemeans.explain.rules import Rules
 from treemeans.explain.suggest_leaves import suggested_leaves
 from treemeans.files.encode_table import EncodedTable, encode_table
 from treemeans.files.file_errors import InputError
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 DEMO_CLUSTERS = 3
 _REPORT_ROWS = 20_000  # rows from which the histograms of a report are made
+MOST_LEAVES = 2  # leaves for each cluster, up to which a suggested size is looked for
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,17 @@ class FitSettings:
             )
 
 
-def fit_model(table: EncodedTable, settings: FitSettings, *, progress: bool = False) -> ExKMC:
-    """Fit a model to a table in memory."""
-    reference = fit_reference(table.X, settings.clusters, settings.scale, settings.seed)
-    model = _estimator(settings, reference, progress=progress)
+def fit_model(table: EncodedTable, settings: FitSettings, console: Console) -> ExKMC:
+    """Fit a model to a table in memory; its path goes beyond the suggested size, if that is used.
+
+    A refined tree of the suggested size is refined at that size, not pruned from a larger one.
+    """
+    with console.working("k-means"):
+        reference = fit_reference(table.X, settings.clusters, settings.scale, settings.seed)
+    if settings.leaves is None and settings.refine != "none":
+        grown = _estimator(replace(settings, refine="none"), reference).fit(table.X)
+        settings = replace(settings, leaves=suggested_leaves(grown.path_))
+    model = _estimator(settings, reference, progress=console.shows_progress)
     return model.fit(table.X).with_columns(columns=table.columns)
 
 
@@ -117,7 +127,7 @@ def _estimator(
 ) -> ExKMC:
     return ExKMC(
         settings.clusters,
-        max_leaf_nodes=settings.leaves,
+        max_leaf_nodes=settings.leaves or MOST_LEAVES * settings.clusters,
         reference=reference,
         refine=settings.refine,
         round_thresholds=settings.round_thresholds,
@@ -184,8 +194,8 @@ def run(
     table = source.load()
     for note in table.notes:
         console.note(f"Note: {note}")
-    model = _named(fit_model(table, settings, progress=console.shows_progress), outputs.names)
-    _print_and_save(model, table, settings, outputs.model, console)
+    fitted = _named(fit_model(table, settings, console), outputs.names)
+    model = _print_and_save(fitted, table, settings, outputs.model, console)
     if outputs.report:
         _report(model, outputs.report, outputs.rows, table.X, source.title, console)
 
@@ -208,8 +218,8 @@ def _run_partitioned(
     ) as table:
         for note in table.notes:
             console.note(f"Note: {note}")
-        model = _named(fit_partitioned(table, settings, console), outputs.names)
-        _print_and_save(model, table, settings, outputs.model, console)
+        fitted = _named(fit_partitioned(table, settings, console), outputs.names)
+        model = _print_and_save(fitted, table, settings, outputs.model, console)
         if outputs.report:
             sample = table.parts.map_reduce(SummarizeRows(_REPORT_ROWS)).sample
             _report(model, outputs.report, outputs.rows, sample, source.title, console)
@@ -222,20 +232,25 @@ def _named(model: ExKMC, names: str | None) -> ExKMC:
 
 
 def _print_and_save(
-    model: ExKMC,
+    fitted: ExKMC,
     table: EncodedTable | PartitionedTable,
     settings: FitSettings,
     out: str | None,
     console: Console,
-) -> None:
-    """Print the rules and costs, and save the model."""
+) -> ExKMC:
+    """Print the rules and costs of the tree that is used, save it and return it."""
+    suggested = suggested_leaves(fitted.path_)
+    model = fitted if settings.leaves else fitted.with_leaves(suggested)
+    rules = model.rules()
     console.print(_first_line(table, settings))
-    console.print(f"\n{model.rules()}\n")
-    console.print(path_table(model))
-    console.print_json(summary(model, table))
+    console.print(f"\n{rules}\n")
+    _print_path(fitted.path_, suggested, model.n_leaves_, console)
+    console.print_json(lambda: summary(model, fitted.path_, rules, table))
     if out:
         model.save(out)
+        interrupt.wrote(out)
         console.note(f"The model is in {out}.{_alone(model)}")
+    return model
 
 
 def _alone(model: ExKMC) -> str:
@@ -254,7 +269,9 @@ def _report(
     from treemeans import write_report
     from treemeans.cli.show_command import report_written
 
-    write_report(model, report, X, title=title, rows=rows)
+    with console.working("report"):
+        write_report(model, report, X, title=title, rows=rows)
+    interrupt.wrote(report)
     console.note(report_written(report, rows))
 
 
@@ -268,27 +285,37 @@ def _first_line(table: EncodedTable | PartitionedTable, settings: FitSettings) -
     return f"{table.n_rows:,} rows and {len(names)} columns, clustered {how}."
 
 
-def path_table(model: ExKMC) -> str:
-    """The cost of every size of the tree as a table, the suggested size marked."""
-    knee = suggested_leaves(model.path_)
-    lines = ["leaves   cost / k-means   agree with k-means"]
-    for row in model.path_:
-        mark = "   <- suggested" if row["n_leaves"] == knee else ""
-        lines.append(f"{row['n_leaves']:6}   {row['ratio']:14.4f}   {row['accuracy']:18.1%}{mark}")
-    return "\n".join(lines)
+def _print_path(path: NDArray[np.void], suggested: int, n_leaves: int, console: Console) -> None:
+    """Print the cost of every size of the tree, the suggested size and the one used marked."""
+    marks = {suggested: "<- suggested"}
+    if n_leaves != suggested:
+        marks[n_leaves] = "<- this tree"
+    rows = [
+        [
+            str(row["n_leaves"]),
+            f"{row['ratio']:.4f}",
+            f"{row['accuracy']:.1%}",
+            marks.get(int(row["n_leaves"]), ""),
+        ]
+        for row in path
+    ]
+    marked = int(np.searchsorted(path["n_leaves"], n_leaves))
+    console.table(["leaves", "cost / k-means", "agree with k-means", ""], rows, marked)
 
 
-def summary(model: ExKMC, table: EncodedTable | PartitionedTable) -> dict[str, Any]:
-    """The result of a fit, for JSON."""
+def summary(
+    model: ExKMC, path: NDArray[np.void], rules: Rules, table: EncodedTable | PartitionedTable
+) -> dict[str, Any]:
+    """The result of a fit, for JSON; ``path`` is that of all sizes that were grown."""
     return {
         "n_rows": table.n_rows,
         "n_rows_dropped": table.n_dropped,
         "n_leaves": model.n_leaves_,
         "cost": model.inertia_,
         "reference_cost": model.reference_inertia_,
-        "suggested_leaves": suggested_leaves(model.path_),
-        "path": {name: model.path_[name].tolist() for name in model.path_.dtype.names or ()},
-        "rules": model.rules().to_dict(),
+        "suggested_leaves": suggested_leaves(path),
+        "path": {name: path[name].tolist() for name in path.dtype.names or ()},
+        "rules": rules.to_dict(),
         "notes": table.notes,
     }
 

@@ -7,7 +7,25 @@ import signal
 from typing import Any
 
 STOPPED = 130  # exit code of a program that SIGINT ends, as shells count
-MESSAGE = "Stopped: nothing was written."
+_written: list[str] = []  # by the command that runs
+
+
+def forget() -> None:
+    """Forget what an earlier command of this process has written."""
+    _written.clear()
+
+
+def wrote(what: str) -> None:
+    """Remember a file that has been written, or a part of the output."""
+    _written.append(what)
+
+
+def message() -> str:
+    """One line about what the stopped command has written."""
+    if not _written:
+        return "Stopped: nothing was written."
+    files = " and ".join(_written)
+    return f"Stopped: {files} {'was' if len(_written) == 1 else 'were'} written, nothing else."
 
 
 def exit_at_once() -> None:
@@ -37,5 +55,5 @@ def _replace(old: Any, new: Any) -> None:
 
 
 def _exit(*_: Any) -> None:
-    os.write(2, f"{MESSAGE}\n".encode())
+    os.write(2, f"{message()}\n".encode())
     os._exit(STOPPED)

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from treemeans.cli import interrupt
 from treemeans.cli.console import Console
 from treemeans.cli.show_command import SavedModel
+from treemeans.explain.leaf_reasons import LeafReasons
 from treemeans.files.encode_for_model import UnseenValues, category_sources, encode_for_model
 from treemeans.files.file_formats import format_from_name
 from treemeans.files.read_table import read_batches
+from treemeans.files.spreadsheet_cells import formulas_as_text
 from treemeans.files.write_table import TableWriter, with_column
 from treemeans.progress import Progress
 
@@ -33,43 +38,62 @@ def run(
     *,
     columns: AddedColumns,
     names: str | None,
+    raw: bool,
     force: bool,
     console: Console,
 ) -> None:
     """Read, label and write batches."""
     model = SavedModel(path, None, names).open()
-    n_rows, n_unseen = 0, Counter[str]()
+    reasons = LeafReasons(model.tree_, model.columns_) if columns.explain else None
+    as_text = _writes_text(out)
+    columns_as_text = True if as_text else category_sources(model.columns_)
+    n_rows, n_formulas, n_unseen = 0, 0, Counter[str]()
     with (
         TableWriter(out, force=force) as writer,
         Progress("treemeans: rows", None, console.shows_progress) as progress,
     ):
-        for batch in read_batches(data, text=_columns_as_text(model, out)):
-            unseen: UnseenValues = {}
-            X = encode_for_model(batch, model.columns_, first_row=n_rows + 1, unseen=unseen)
-            labels = model.predict_names(X).tolist() if columns.as_names else model.predict(X)
-            batch = with_column(batch, CLUSTER, labels)
-            if columns.explain:
-                batch = _explained(batch, model, X, unseen, n_rows + 1)
+        for batch in read_batches(data, text=columns_as_text):
+            batch, unseen = _labelled(batch, model, columns, reasons, n_rows)
+            if as_text and not raw:
+                batch, changed = formulas_as_text(batch)
+                n_formulas += changed
             writer.write(batch)
+            if out is None or out == "-":
+                interrupt.forget()
+                interrupt.wrote("a part of the rows")
             n_unseen.update({source: len(rows) for source, rows in unseen.items()})
             n_rows += batch.num_rows
             progress.update(n_rows)
     for source, rows in n_unseen.items():
         console.note(f"Note: {rows:,} rows have a category of {source} not seen in training.")
-    console.note(f"{n_rows:,} rows labelled.")
+    if n_formulas:
+        console.note(
+            f"Note: {n_formulas:,} cells that a spreadsheet would run as formulas have an "
+            "apostrophe before them; --raw writes them as they are."
+        )
+    console.note(f"{n_rows:,} rows labelled{f'; they are in {out}' if out else ''}.")
 
 
-def _columns_as_text(model: Any, out: str | None) -> bool | list[str]:
-    """Columns to read as text: all, to write text as it was; else those of categories."""
-    writes_text = out is None or out == "-" or format_from_name(Path(out)).kind == "text"
-    return True if writes_text else category_sources(model.columns_)
+def _writes_text(out: str | None) -> bool:
+    return out is None or out == "-" or format_from_name(Path(out)).kind == "text"
 
 
-def _explained(batch: Any, model: Any, X: Any, unseen: UnseenValues, first_row: int) -> Any:
-    """The batch with a column of reasons; ``unseen`` counts rows from ``first_row``."""
-    named = {
-        source: {row - first_row: value for row, value in rows.items()}
+def _labelled(
+    batch: Any, model: Any, columns: AddedColumns, reasons: LeafReasons | None, rows_before: int
+) -> tuple[Any, UnseenValues]:
+    """The batch with its clusters and, if asked for, its reasons; and its unseen categories."""
+    unseen: UnseenValues = {}
+    X = encode_for_model(batch, model.columns_, first_row=rows_before + 1, unseen=unseen)
+    leaf = model.apply(X)
+    labels: Any = model.tree_.label[leaf]
+    if columns.as_names:
+        labels = pa.array(model.cluster_names_).take(pa.array(labels))
+    batch = with_column(batch, CLUSTER, labels)
+    if reasons is None:
+        return batch, unseen
+    names = {
+        source: {row - rows_before - 1: value for row, value in rows.items()}
         for source, rows in unseen.items()
     }
-    explanations = model.explain(X).with_unseen_values(named)
-    return with_column(batch, WHY, [row.why for row in explanations])
+    number, texts = reasons.of_rows(X, leaf, names)
+    return with_column(batch, WHY, pa.array(texts).take(pa.array(number))), unseen

@@ -74,7 +74,7 @@ def sql(chosen: SavedModel, layout: SqlLayout, out: str | None, force: bool) -> 
     print_or_write(found, out, force=force)
 
 
-def plot(chosen: SavedModel, as_names: bool, out: str, force: bool) -> None:
+def plot(chosen: SavedModel, as_names: bool, out: str, force: bool, console: Console) -> None:
     """The tree as a picture."""
     from treemeans import plot_tree
     from treemeans.optional_imports import need
@@ -84,6 +84,7 @@ def plot(chosen: SavedModel, as_names: bool, out: str, force: bool) -> None:
     matplotlib.use("agg")
     shown = "automatic" if as_names else None
     save_figure(plot_tree(chosen.open(), cluster_names=shown).figure, out)
+    console.note(f"The picture is in {out}.")
 
 
 def save_figure(figure: Any, out: str) -> None:
@@ -98,10 +99,11 @@ def save_figure(figure: Any, out: str) -> None:
     write_whole(out, content.getvalue())
 
 
-def onnx(path: str, leaves: int | None, out: str, force: bool) -> None:
+def onnx(path: str, leaves: int | None, out: str, force: bool, console: Console) -> None:
     """The tree as an ONNX model."""
     check_outputs([out], force=force)
     write_whole(out, SavedModel(path, leaves).open().to_onnx().SerializeToString())
+    console.note(f"The ONNX model is in {out}.")
 
 
 def report(
@@ -116,7 +118,8 @@ def report(
     model, X, title = chosen.open(), None, Path(chosen.path).stem
     if data is not None:
         X, title = encode_for_model(read_table(data), model.columns_), Path(data).name
-    write_report(model, out, X, title=title, rows=rows)
+    with console.working("report"):
+        write_report(model, out, X, title=title, rows=rows)
     console.note(report_written(out, rows))
 
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from treemeans.columns import Reader
 from treemeans.explain.allowed_changes import AllowedChanges
 from treemeans.explain.column_lookup import ColumnLookup
-from treemeans.explain.leaf_boxes import Box, leaf_boxes
 from treemeans.explain.leaf_distances import NONE_REACHED, LeafDistances
+from treemeans.explain.leaf_reasons import LeafReasons
 from treemeans.explain.model_facts import Facts
 from treemeans.explain.phrases import all_of, deviation_words, first_few, span_words, value_words
 from treemeans.explain.to_frame import data_frame
@@ -186,25 +186,8 @@ class Explanations(Sequence[Explanation]):
         return named
 
     @cached_property
-    def _boxes(self) -> dict[int, Box]:
-        return leaf_boxes(self._facts.tree)
-
-    @cached_property
-    def _because_of_leaf(self) -> dict[int, tuple[str, ...]]:
-        return {leaf: tuple(self._reader.conditions(box)) for leaf, box in self._boxes.items()}
-
-    def _because(self, row: int) -> tuple[str, ...]:
-        """The conditions that are true of a row in its leaf."""
-        leaf = int(self.leaf[row])
-        unseen = self._unseen.sources_of(row)
-        if not unseen:
-            return self._because_of_leaf[leaf]
-        # "plan = pro" stands for "not basic", which is all that is true of a third plan.
-        columns, box = self._facts.columns, self._boxes[leaf]
-        known = {f: box[f] for f in box if columns[f].source not in unseen}
-        sources = dict.fromkeys(columns[f].source for f in sorted(box) if f not in known)
-        words = [self._unseen.words(source, row) for source in sources]
-        return (*self._reader.conditions(known), *words)
+    def _reasons(self) -> LeafReasons:
+        return LeafReasons(self._facts.tree, self._facts.columns)
 
     def _step(self, row: int, node: int, child: int) -> Step:
         tree, facts = self._facts.tree, self._facts
@@ -248,7 +231,7 @@ class Explanations(Sequence[Explanation]):
         return Explanation(
             cluster=int(self.cluster[row]),
             leaf=leaf,
-            because=self._because(row),
+            because=self._reasons.because(leaf, row, self._unseen),
             steps=steps,
             closest=next((step for step in steps if step.node == self._closest[row]), None),
             runner_up=None if runner_up == NONE_REACHED else runner_up,
@@ -257,6 +240,11 @@ class Explanations(Sequence[Explanation]):
 
     def __len__(self) -> int:
         return len(self.leaf)
+
+    def _whys(self) -> list[str]:
+        """The reason of each row in one phrase."""
+        number, texts = self._reasons.words_of(self.leaf, self._unseen)
+        return [texts[i] for i in number.tolist()]
 
     def to_frame(self, package: str = "pandas") -> Any:
         """A data frame (``"pandas"`` or ``"polars"``) with a row for each row explained.
@@ -270,7 +258,7 @@ class Explanations(Sequence[Explanation]):
             {
                 "cluster": self.cluster,
                 "leaf": self.leaf,
-                "why": [all_of(self._because(row)) for row in range(len(self))],
+                "why": self._whys(),
                 "runner_up": self.runner_up,
                 "distance": self.distance,
                 "closest": names[closest].tolist(),

@@ -63,6 +63,11 @@ class UnseenCategories:
         found._categories, found._rows, found._names = self._categories, self._rows, names
         return found
 
+    def rows(self) -> NDArray[np.intp]:
+        """The rows that have an unseen category."""
+        masks = list(self._rows.values())
+        return np.flatnonzero(np.any(masks, axis=0)) if masks else np.empty(0, dtype=np.intp)
+
     def sources_of(self, row: int) -> tuple[str, ...]:
         """The sources of which a row has an unseen category."""
         return tuple(source for source, rows in self._rows.items() if rows[row])

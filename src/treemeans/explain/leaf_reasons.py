@@ -1,0 +1,90 @@
+"""Why rows are in their clusters, worded once for each leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.columns import Columns, Reader
+from treemeans.explain.leaf_boxes import leaf_boxes
+from treemeans.explain.phrases import all_of
+from treemeans.explain.unseen_categories import UnseenCategories
+from treemeans.tree import ThresholdTree
+
+
+class LeafReasons:
+    """The conditions of each leaf in words; all rows of a leaf share them.
+
+    Only a row with a category that was not seen in training has words of its own.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    columns : tuple of Column
+
+    Examples
+    --------
+    >>> from treemeans.columns import Column
+    >>> tree = ThresholdTree([0, -1, -1], [2.5, 0, 0], [1, -1, -1], [2, -1, -1], [0, 0, 1], 2)
+    >>> reasons = LeafReasons(tree, (Column("spend"), Column("visits")))
+    >>> number, texts = reasons.of_rows(np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]))
+    >>> [texts[i] for i in number]
+    ['spend <= 2.5', 'spend > 2.5', 'spend <= 2.5']
+    """
+
+    def __init__(self, tree: ThresholdTree, columns: Columns) -> None:
+        self._tree, self._columns = tree, columns
+        self._reader = Reader(tree, columns)
+        self._boxes = leaf_boxes(tree)
+        self._of_leaf = {
+            leaf: tuple(self._reader.conditions(box)) for leaf, box in self._boxes.items()
+        }
+        self._number = np.zeros(tree.n_nodes, dtype=np.intp)
+        self._number[tree.leaves] = np.arange(tree.n_leaves)
+        self._texts = [all_of(self._of_leaf[leaf]) for leaf in tree.leaves.tolist()]
+
+    def because(self, leaf: int, row: int, unseen: UnseenCategories) -> tuple[str, ...]:
+        """The conditions that are true of a row in its leaf."""
+        sources = unseen.sources_of(row)
+        if not sources:
+            return self._of_leaf[leaf]
+        # "plan = pro" stands for "not basic", which is all that is true of a third plan.
+        box = self._boxes[leaf]
+        known = {f: box[f] for f in box if self._columns[f].source not in sources}
+        asked = dict.fromkeys(self._columns[f].source for f in sorted(box) if f not in known)
+        return (*self._reader.conditions(known), *(unseen.words(s, row) for s in asked))
+
+    def of_rows(
+        self,
+        X: Any,
+        leaf: NDArray[np.int32] | None = None,
+        names: Mapping[str, Mapping[int, str]] | None = None,
+    ) -> tuple[NDArray[np.intp], list[str]]:
+        """For each row of X the number of its reason, and the reasons.
+
+        ``leaf``: the leaf of each row, if it is known. ``names``: for each source of categories,
+        the unseen category of each row that has one.
+        """
+        leaf = self._tree.apply(X) if leaf is None else leaf
+        unseen = UnseenCategories(self._tree, self._columns, X).named(names or {})
+        return self.words_of(leaf, unseen)
+
+    def words_of(
+        self, leaf: NDArray[np.int32], unseen: UnseenCategories
+    ) -> tuple[NDArray[np.intp], list[str]]:
+        """For each row the number of its reason, and the reasons."""
+        number, texts = self._number[leaf], self._texts
+        rows = unseen.rows()
+        if not len(rows):
+            return number, texts
+        texts = list(texts)
+        known: dict[str, int] = {}
+        for row in rows.tolist():
+            text = all_of(self.because(int(leaf[row]), row, unseen))
+            number[row] = known.setdefault(text, len(texts))
+            if number[row] == len(texts):
+                texts.append(text)
+        return number, texts

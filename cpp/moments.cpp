@@ -39,30 +39,42 @@ void add_dense(const DensePoints& points, const std::int32_t* groups, const doub
                [](std::vector<double>&) {});
 }
 
+// A sum and what rounding has taken off it, so that the difference of two sums keeps the digits of
+// weights that are 1e-24 of others.
+struct ExactSum {
+  double sum = 0.0, rest = 0.0;
+  void add(double x) {
+    const double next = sum + x, shared = next - sum;
+    rest += (sum - (next - shared)) + (x - shared);
+    sum = next;
+  }
+  double minus(const ExactSum& other) const { return (sum - other.sum) + (rest - other.rest); }
+};
+
 // Values that are not stored are zeros: they add the weight of their rows times minus the origin.
 // Where all rows of a group have a stored value, that weight is zero, since both of its sums run
 // over the same numbers in the same order.
 void add_sparse(const SparsePoints& points, const std::int32_t* groups, std::int64_t n_groups,
                 const double* weights, const double* origins, double* sums, double* squares) {
   const std::int64_t d = points.n_features;
-  std::vector<double> stored(n_groups * d, 0.0), total(n_groups, 0.0);
+  std::vector<ExactSum> stored(n_groups * d), total(n_groups);
   const Compressed& rows = points.by_row;
   for (std::int64_t r = 0; r < points.n_rows; ++r) {
     const double weight = weights ? weights[r] : 1.0;
     if (weight == 0.0) continue;
     const std::int64_t line = groups[r] * d;
-    total[groups[r]] += weight;
+    total[groups[r]].add(weight);
     for (std::int64_t e = rows.indptr[r]; e < rows.indptr[r + 1]; ++e) {
       const std::int64_t at = line + rows.indices[e];
       const double away = rows.data[e] - origins[at];
-      stored[at] += weight;
+      stored[at].add(weight);
       sums[at] += weight * away;
       squares[at] += weight * away * away;
     }
   }
   for (std::int64_t g = 0; g < n_groups; ++g) {
     for (std::int64_t at = g * d; at < (g + 1) * d; ++at) {
-      const double weight = std::max(0.0, total[g] - stored[at]);
+      const double weight = std::max(0.0, total[g].minus(stored[at]));
       sums[at] -= weight * origins[at];
       squares[at] += weight * origins[at] * origins[at];
     }

@@ -130,9 +130,11 @@ class CostTable:
         """Squared distances from all points to all centers."""
         base, nearest, regret = _core.price(points, centers, n_threads)
         totals = _core.total_regrets(regret, weights, n_threads)
+        with np.errstate(over="ignore"):  # `Scales.of` refuses what overflows
+            total_base = float(base.sum() if weights is None else base @ weights)
         scales = Scales.of(
             float(totals.max(initial=0.0)),
-            float(base.sum() if weights is None else base @ weights),
+            total_base,
             None if weights is None else as_float(exact_sum(weights)),
             weights is None or bool(np.all(weights == np.floor(weights))),
         )
@@ -292,11 +294,11 @@ class GroupStatistics:
             # The means are off by rounding too, and so are the distances between them.
             + 4.0 * math.sqrt(float(weight @ length)) * math.sqrt(float(within.sum()))
         )
-        if moments is None or error <= _ENOUGH_DIGITS * within.sum() or not least.any():
+        if moments is None or error <= _ENOUGH_DIGITS * within.sum():
             return cls(weight, sums.sums, sums.shift, within)
-        return sums._measured(moments)
+        return sums.measured(moments)
 
-    def _measured(self, moments: Moments) -> "GroupStatistics":
+    def measured(self, moments: Moments) -> "GroupStatistics":
         """Weights, sums and costs about the means, from another look at the rows or several."""
         origin = self.shift + self.offset
         for looks in range(1, 5):

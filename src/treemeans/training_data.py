@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans import _core
-from treemeans.costs import CostTable, GroupStatistics, shift_near
+from treemeans.costs import CostTable, GroupStatistics, Moments, shift_near
 from treemeans.limits import Limits
 from treemeans.rows import Table
 
@@ -99,13 +99,24 @@ class TrainingData:
 
         ``costs``: (n_groups, n_centers), of the groups' rows to ``centers``.
         """
+        return GroupStatistics.of(sums, costs, centers, rounding, self._moments(groups))
 
+    def measured_cost(self, labels: NDArray[np.int32], centers: NDArray[np.float64]) -> float:
+        """K-means cost of the clusters that ``labels`` make, from the rows themselves.
+
+        Costs in fixed point lose rows that weigh less than 1e-18 of all.
+        """
+        weight = np.bincount(labels, self.weights, minlength=len(centers)).astype(np.float64)
+        sums = self.sums(labels, weight, self.shift(centers))
+        return sums.measured(self._moments(labels)).cost
+
+    def _moments(self, groups: NDArray[np.int32]) -> Moments:
         def moments(
             origins: NDArray[np.float64],
         ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             return _core.group_moments(self.space, groups, self.weights, origins, self.n_threads)
 
-        return GroupStatistics.of(sums, costs, centers, rounding, moments)
+        return moments
 
     def clusters(
         self, labels: NDArray[np.int32], surrogate_cost: float, centers: NDArray[np.float64]

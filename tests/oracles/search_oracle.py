@@ -82,13 +82,15 @@ def between(low, high):
 # ---- IMM -----------------------------------------------------------------------------------------
 
 
-def imm_tree(X, centers, labels, weights=None):
+def imm_tree(X, centers, labels, weights=None, counted=None):
     """Iterative Mistake Minimization: one leaf for each of the distinct centers.
 
     Parameters
     ----------
     labels : the center of each row
     weights : integers, or None for ones
+    counted : the rows of positive weight; by default those of a positive integer, which a weight
+        that is tiny beside the others is not
 
     Returns
     -------
@@ -97,7 +99,8 @@ def imm_tree(X, centers, labels, weights=None):
     X = as_dense(X)
     counts = np.ones(len(X), dtype=np.int64) if weights is None else np.asarray(weights)
     alive = np.ones(len(X), dtype=bool)
-    tree = OracleTree.one_leaf(counted_rows(len(X), weights))
+    counted = counted_rows(len(X), weights) if counted is None else counted
+    tree = OracleTree.one_leaf(counted)
     queue = deque([(0, list(range(len(centers))))])
     while queue:
         node, members = queue.popleft()

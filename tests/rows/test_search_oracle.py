@@ -52,7 +52,8 @@ def expected(X, centers, base_tree, max_leaves, weights=None):
         tree = OracleTree.one_leaf(counted_rows(X.shape[0], weights))
         label_by_surrogate(tree, regrets, inner_only=False)
         return expand(tree, X, regrets, max_leaves)
-    tree = imm_tree(X, centers, costs.nearest, whole(weights, costs))
+    counted = counted_rows(X.shape[0], weights)
+    tree = imm_tree(X, centers, costs.nearest, whole(weights, costs), counted)
     label_by_surrogate(tree, regrets, inner_only=True)
     label_leaves_by_surrogate(tree, regrets, pure_only=True)
     base_leaves, base_labels = tree.n_leaves, list(tree.label)
@@ -68,7 +69,7 @@ def whole(weights, costs):
     if weights is None:
         return None
     eighths = weights * 8
-    if np.array_equal(eighths, np.floor(eighths)):
+    if eighths.max() < 2**40 and np.array_equal(eighths, np.floor(eighths)):
         return eighths.astype(np.int64)
     return costs.weights.values
 

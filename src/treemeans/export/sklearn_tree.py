@@ -102,7 +102,7 @@ def _nodes(
     nodes["threshold"] = np.where(leaf, TREE_UNDEFINED, _thresholds(tree))
     nodes["missing_go_to_left"] = tree.missing_left == 1
     nodes["impurity"] = 1.0 - (shares * shares).sum(axis=1)
-    nodes["n_node_samples"] = np.maximum(np.rint(weight), 1)
+    nodes["n_node_samples"] = np.clip(np.rint(weight), 1, 2.0**62)
     nodes["weighted_n_node_samples"] = weight
     return nodes
 

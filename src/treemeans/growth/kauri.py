@@ -132,7 +132,8 @@ def _grow(
     sampled_cost = costs.cheapest * (weight / costs.total_weight)
     prices = np.zeros(len(features))
     if limits.feature_costs is not None:
-        prices = limits.feature_costs[features] * sampled_cost
+        with np.errstate(over="ignore"):  # an infinite price forbids, as a very high one does
+            prices = limits.feature_costs[features] * sampled_cost
     search = _core.Kauri(
         growing.table.points,
         space,

@@ -47,6 +47,8 @@ _SHORT_SHARE = 0.15
 """Share of the budget that each short search gets."""
 _ROUNDING = 1e-12
 """Costs with a smaller relative difference are the same cost."""
+MOST_ROUNDING = 1e-9
+"""Costs in fixed point that may be off by more than this share are measured from the rows."""
 
 
 def refine(
@@ -89,7 +91,12 @@ def refine(
         found = _best_optimized(replays, n_leaves, _LOCAL_ROUNDS)
     # Every step above lowers the cost in fixed point. The promise is that the cost a user sees is
     # not higher, for any input: so it is compared, in full, with that of the grown tree.
-    if improves(found.clusters().cost, found.tree.n_leaves, start_cost, grown.n_leaves):
+    cost = found.clusters().cost
+    if start.costs.rounding + found.costs.rounding > MOST_ROUNDING * start_cost:
+        start_cost = task.ground.measured_cost(labels, task.centers) + _prices(grown, task)
+        cost = task.ground.measured_cost(found.tree.labels(), task.centers)
+        cost += _prices(found.freeze(), task)
+    if improves(cost, found.tree.n_leaves, start_cost, grown.n_leaves):
         return _on_all_rows(found, task), found.centers
     return _unchanged(grown, task), task.centers
 

@@ -25,7 +25,7 @@ from treemeans.partitioned.tree_refinement.routed_tree import RoutedNode, thresh
 from treemeans.partitioned.tree_refinement.tree_optimizer import EvaluatedTree, TreeOptimizer
 from treemeans.progress import Progress
 from treemeans.refine import Budget, refine
-from treemeans.refine.refinement import improves
+from treemeans.refine.refinement import MOST_ROUNDING, improves
 from treemeans.tree import ThresholdTree
 
 _TOLERANCE = 1e-3
@@ -90,12 +90,28 @@ def refine_partitioned(
         ]
     )
     best = _optimized(optimizer, plain, found, settings.kind)
-    if improves(best.cost, len(best.root.leaves), plain.cost_as_given, grown.n_leaves):
+    better = improves(best.cost, len(best.root.leaves), plain.cost_as_given, grown.n_leaves)
+    rounding = field.cost_totals.n_rows * sum(
+        1 / scale for scale in (field.cost_builder.scales.base, field.cost_builder.scales.regrets)
+    )
+    record: FitResult | None = None
+    if better:
         record, seen = _fit_result(field, optimizer, best)
-    else:
-        stock, seen = measure_leaves(field, tree, field.cost_builder)
-        record = result_of_refined(stock, field.reference.centers, field.reference)
+    if record is None or rounding > MOST_ROUNDING * plain.cost_as_given:
+        stock, seen_as_grown = measure_leaves(field, tree, field.cost_builder)
+        as_grown = result_of_refined(stock, field.reference.centers, field.reference)
+        # Costs in fixed point may hide which of the two costs less; the records were measured.
+        if record is None or _full_cost(as_grown, field) < _full_cost(record, field):
+            record, seen = as_grown, seen_as_grown
     return record, seen, budget.rounds
+
+
+def _full_cost(record: FitResult, field: PartitionedData) -> float:
+    """K-means cost of the whole tree, and the prices of its cuts."""
+    cost, prices = float(record.path["kmeans_cost"][-1]), field.limits.feature_costs
+    if prices is None:
+        return cost
+    return cost + float(prices[record.tree.feature[~record.tree.is_leaf]].sum()) * field.cheapest
 
 
 def _optimized(

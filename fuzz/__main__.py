@@ -1,0 +1,67 @@
+"""Command line: ``python -m fuzz --seconds 60``; the exit code is 1 where a law is broken."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from fuzz import laws_export, laws_model, laws_oracle, laws_same  # noqa: F401 (they register)
+from fuzz.case import Case
+from fuzz.draw import draw_case
+from fuzz.law import LAWS, check_case
+from fuzz.run import default_seed, run
+
+FOLDER = Path(__file__).parents[1] / "tests" / "fuzz_cases"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="how long to run")
+    parser.add_argument("--fits", type=int, default=2**62, help="how many fits to make")
+    parser.add_argument("--seed", type=int, default=None, help="of the cases; the day by default")
+    parser.add_argument("--start", type=int, default=0, help="number of the first case")
+    parser.add_argument("--case", type=int, help="check only the case of this number")
+    parser.add_argument("--file", type=Path, help="check only the case in this file")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where failures are written")
+    parser.add_argument("--most", type=int, default=20, help="stop after so many failures")
+    parser.add_argument("--laws", action="store_true", help="list the laws")
+    options = parser.parse_args()
+    seed = default_seed() if options.seed is None else options.seed
+    if options.laws:
+        for law in LAWS.values():
+            print(f"{law.name}: {(law.check.__doc__ or '').splitlines()[0]} ({law.share:.0%})")
+        return 0
+    if options.file is not None or options.case is not None:
+        return check_one(
+            Case.from_json(options.file.read_text(encoding="utf-8"))
+            if options.file
+            else draw_case(seed, options.case)
+        )
+    print(f"fuzz: seed {seed}", flush=True)
+    began = time.monotonic()
+    result = run(seed, options.seconds, options.fits, options.folder, options.start, options.most)
+    for failure in result.failures:
+        print(f"\ncase {failure.number} breaks '{failure.case.law}': {failure.message}")
+        print(f"  written to {failure.path}; run it with --file, or with --seed {failure.seed} "
+              f"--case {failure.number}")  # fmt: skip
+    taken = time.monotonic() - began
+    print(
+        f"fuzz: seed {seed}: {result.n_fits} fits of {result.n_cases} cases in {taken:.0f} s, "
+        f"{len(result.failures)} failures"
+    )
+    return 1 if result.failures else 0
+
+
+def check_one(case: Case) -> int:
+    failure, n_fits = check_case(case)
+    if failure is None:
+        print(f"fuzz: no law is broken ({n_fits} fits)")
+        return 0
+    print(f"fuzz: breaks '{failure.case.law}': {failure.message}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+"""Random cases. Every kind of column, weights, centers and parameter is an entry of a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fuzz.case import Case
+
+Floats = NDArray[np.float64]
+Rng = np.random.Generator
+ULP = float(np.spacing(1.0))
+
+
+def pick(rng: Rng, shares: dict[Any, float]) -> Any:
+    """One of the keys, by their shares."""
+    keys, p = list(shares), np.array(list(shares.values()), dtype=float)
+    return keys[int(rng.choice(len(keys), p=p / p.sum()))]
+
+
+# ---- columns -------------------------------------------------------------------------------------
+
+COLUMNS: dict[str, tuple[float, Callable[[Rng, int], Floats]]] = {
+    "binary": (2, lambda rng, n: rng.integers(0, 2, n)),
+    "few": (4, lambda rng, n: rng.integers(-2, 3, n)),
+    "halves": (3, lambda rng, n: rng.integers(-20, 21, n) / 2),
+    "normal": (6, lambda rng, n: rng.normal(size=n)),
+    "rounded": (2, lambda rng, n: np.round(rng.normal(size=n), 1)),
+    "constant": (1, lambda rng, n: np.full(n, rng.choice([0.0, -7.0, 0.3, 1e9]))),
+    "mostly constant": (1, lambda rng, n: np.where(rng.random(n) < 0.1, rng.normal(size=n), 0.3)),
+    "mostly zero": (3, lambda rng, n: np.where(rng.random(n) < 0.3, rng.integers(-3, 9, n), 0.0)),
+    "wide integers": (1, lambda rng, n: rng.integers(-(10**9), 10**9, n)),
+    "heavy tails": (1, lambda rng, n: rng.standard_cauchy(n) ** 3),
+    "offset": (2, lambda rng, n: 10.0 ** rng.integers(3, 13) + rng.integers(-4, 5, n) / 4),
+    "noisy offset": (1, lambda rng, n: -(10.0 ** rng.integers(3, 13)) + rng.normal(size=n)),
+    "neighbours": (1, lambda rng, n: 1.0 + rng.integers(-3, 4, n) * ULP),
+    "tiny": (1, lambda rng, n: rng.integers(-5, 6, n) * 1e-9),
+    "denormal": (1, lambda rng, n: rng.integers(-9, 10, n) * 5e-324),
+    "small": (0.5, lambda rng, n: rng.normal(size=n) * 10.0 ** rng.uniform(-300, -20)),
+    "large": (0.5, lambda rng, n: rng.normal(size=n) * 10.0 ** rng.uniform(20, 150)),
+    "signed zeros": (1, lambda rng, n: rng.choice([0.0, -0.0, 1.0], n)),
+    "geometric": (1, lambda rng, n: 2.0 ** rng.integers(-30, 31, n)),
+}
+
+
+def _size(rng: Rng) -> int:
+    low, high = pick(rng, {(1, 6): 2, (5, 16): 4, (12, 60): 4, (60, 300): 0.7, (2000, 7000): 0.03})
+    return int(rng.integers(low, high + 1))
+
+
+def draw_table(rng: Rng, n: int) -> Floats:
+    """Columns of one kind each, or all of one kind; at times rows that occur again and again."""
+    d = pick(rng, {1: 2, 2: 4, 3: 3, 4: 2, 6: 1, 12: 0.3})
+    shares = {kind: share for kind, (share, _) in COLUMNS.items()}
+    kinds = [pick(rng, shares) for _ in range(d)]
+    if rng.random() < 0.3:
+        kinds = kinds[:1] * d
+    X = np.column_stack([np.asarray(COLUMNS[kind][1](rng, n), dtype=np.float64) for kind in kinds])
+    if rng.random() < 0.25:
+        X = X[rng.integers(0, max(1, n // pick(rng, {2: 1, 4: 1, n: 0.3})), size=n)]
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = X * pick(rng, {1.0: 9, 10.0 ** rng.uniform(-300, 150): 1})
+    return scaled if np.isfinite(scaled).all() else X
+
+
+# ---- weights -------------------------------------------------------------------------------------
+
+WEIGHTS: dict[str, tuple[float, Callable[[Rng, int], Floats | None]]] = {
+    "none": (6, lambda rng, n: None),
+    "copies": (2, lambda rng, n: rng.integers(0, 4, n) * 1.0),
+    "eighths": (1, lambda rng, n: rng.integers(0, 17, n) / 8),
+    "any": (2, lambda rng, n: rng.random(n) * (rng.random(n) < 0.8)),
+    "range": (1, lambda rng, n: 10.0 ** rng.uniform(-12, 12, n) * (rng.random(n) < 0.9)),
+    "two sizes": (0.5, lambda rng, n: 10.0 ** rng.choice([0, rng.integers(1, 24)], n)),
+    "small": (0.3, lambda rng, n: rng.random(n) * 10.0 ** rng.uniform(-200, -10)),
+    "large": (0.3, lambda rng, n: rng.random(n) * 10.0 ** rng.uniform(10, 200)),
+    "mostly zero": (0.5, lambda rng, n: (rng.random(n) < 0.2) * 1.0),
+}
+
+
+def draw_weights(rng: Rng, n: int) -> Floats | None:
+    kind = pick(rng, {kind: share for kind, (share, _) in WEIGHTS.items()})
+    weights = WEIGHTS[kind][1](rng, n)
+    if weights is not None and not weights.any():
+        weights[rng.integers(n)] = 1.0
+    return weights
+
+
+# ---- reference -----------------------------------------------------------------------------------
+
+
+def _from_rows(rng: Rng, X: Floats, k: int) -> Floats:
+    return X[rng.choice(len(X), k, replace=bool(rng.random() < 0.1))]
+
+
+def _between_rows(rng: Rng, X: Floats, k: int) -> Floats:
+    return X[rng.integers(len(X), size=k)] / 2 + X[rng.integers(len(X), size=k)] / 2
+
+
+def _moved(rng: Rng, X: Floats, k: int) -> Floats:
+    return _from_rows(rng, X, k) + rng.choice([0.25, -1.0, 3.0, 1e3, 1e8], (k, 1))
+
+
+def _means(rng: Rng, X: Floats, k: int) -> Floats:
+    """One step of k-means from random rows: what most users have, nearly."""
+    start = _from_rows(rng, X, k)
+    if len(X) * k * X.shape[1] > 10**6:
+        return start
+    with np.errstate(all="ignore"):
+        nearest = ((X[:, None] - start[None]) ** 2).sum(axis=2).argmin(axis=1)
+        return np.array([X[nearest == c].mean(axis=0) if c in nearest else start[c]
+                         for c in range(k)])  # fmt: skip
+
+
+CENTERS: dict[str, tuple[float, Callable[[Rng, Floats, int], Floats]]] = {
+    "rows": (3, _from_rows),
+    "between rows": (2, _between_rows),
+    "moved": (1, _moved),
+    "means": (6, _means),
+}
+
+
+def draw_reference(rng: Rng, X: Floats, storage: str) -> dict[str, Any]:
+    """``n_clusters`` and ``reference``."""
+    n = len(X)
+    k = n if rng.random() < 0.04 and n <= 40 else int(rng.integers(1, min(n, 9) + 1))
+    how = pick(rng, {"centers": 30, "kmeans": 1, "scaled": 0.5, "pca": 0.5, "default": 0.3})
+    if how == "centers":
+        kind = pick(rng, {kind: share for kind, (share, _) in CENTERS.items()})
+        centers = CENTERS[kind][1](rng, X, k)
+        if np.isfinite(centers).all():
+            return {"n_clusters": None, "reference": centers.tolist()}
+        return {"n_clusters": None, "reference": X[:k].tolist()}
+    return {"n_clusters": k, "reference": None if how == "default" else how}
+
+
+# ---- parameters ----------------------------------------------------------------------------------
+
+BASE_TREES = {
+    "imm": 6, "exgreedy": 3, "emn": 3, "kauri": 3, "cart": 2, "kdtree": 2, "random": 1.5,
+    "none": 2, "best": 1, "given": 1,
+}  # fmt: skip
+REFINEMENTS: dict[str, float] = {"none": 8, "local": 2, "search": 1}
+
+# Drawn one after the other; each may look at what the ones before have set.
+PARAMETERS: dict[str, Callable[[Rng, Floats, dict[str, Any]], Any]] = {
+    "base_tree": lambda rng, X, so_far: pick(rng, BASE_TREES),
+    "max_leaf_nodes": lambda rng, X, so_far: pick(
+        rng, {None: 1, _k(so_far): 3, _k(so_far) + int(rng.integers(0, 9)): 5, 4 * _k(so_far): 1}
+    ),
+    "refine": lambda rng, X, so_far: pick(rng, REFINEMENTS),
+    "search_rounds": lambda rng, X, so_far: (
+        int(rng.integers(1, 4)) if so_far["refine"] == "search" else None
+    ),
+    "min_samples_leaf": lambda rng, X, so_far: pick(
+        rng, {1: 12, 2: 1, 2.5: 0.5, 5: 0.5, 0.05: 1, 0.3: 0.5}
+    ),
+    "max_depth": lambda rng, X, so_far: pick(rng, {None: 12, 1: 0.5, 2: 1, 3: 1, 6: 0.5}),
+    "allowed_features": lambda rng, X, so_far: _allowed(rng, X.shape[1]),
+    "feature_costs": lambda rng, X, so_far: (
+        rng.choice([0.0, 0.001, 0.02, 0.3, 5.0, 1e30], X.shape[1]).tolist()
+        if rng.random() < 0.1
+        else None
+    ),
+    "round_thresholds": lambda rng, X, so_far: bool(rng.random() < 0.15),
+    "n_random_trees": lambda rng, X, so_far: int(rng.integers(1, 4)),
+    "random_state": lambda rng, X, so_far: int(rng.integers(0, 100)),
+}
+
+
+def _k(so_far: dict[str, Any]) -> int:
+    return so_far["n_clusters"] or len(so_far["reference"])
+
+
+def _allowed(rng: Rng, d: int) -> list[bool] | None:
+    if rng.random() < 0.88:
+        return None
+    allowed = rng.random(d) < 0.6
+    allowed[rng.integers(d)] = True
+    return allowed.tolist()
+
+
+# ---- cases ---------------------------------------------------------------------------------------
+
+STORAGE_SHARES = {
+    "dense": 10, "fortran": 1, "float32": 1.5, "int64": 1, "list": 0.5, "frame": 1, "csr": 2,
+    "csc": 1, "explicit zeros": 1, "unsorted": 0.5,
+}  # fmt: skip
+
+
+def as_stored(X: Floats, storage: str) -> tuple[Floats, str]:
+    """The table rounded to what the storage can hold; another storage where it cannot."""
+    if storage == "float32":
+        with np.errstate(over="ignore", under="ignore"):
+            X32 = X.astype(np.float32).astype(np.float64)
+        return (X32, storage) if np.isfinite(X32).all() else (X, "dense")
+    if storage == "int64":
+        return (np.round(X) + 0.0, storage) if np.abs(X).max() < 2**52 else (X, "dense")
+    return X, storage
+
+
+def draw_case(seed: int, number: int) -> Case:
+    """The case of this number; the same for the same seed."""
+    rng = np.random.default_rng([seed, number])
+    n = _size(rng)
+    X, storage = as_stored(draw_table(rng, n), pick(rng, STORAGE_SHARES))
+    weights = draw_weights(rng, n)
+    parameters = draw_reference(rng, X, storage)
+    for name, draw in PARAMETERS.items():
+        parameters[name] = draw(rng, X, parameters)
+    if n > 1000 and parameters["refine"] == "search":
+        parameters["refine"] = "local"
+    return Case(X, storage, weights, parameters, int(rng.integers(2**31)))

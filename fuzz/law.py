@@ -1,0 +1,190 @@
+"""Trial: a case and its fit. Law: what must hold of it. The registry of laws."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fuzz.case import Case, Failure
+from treemeans import ExKMC
+
+Floats = NDArray[np.float64]
+
+
+class Trial:
+    """A case, its fitted model, and how many fits it has taken.
+
+    Attributes
+    ----------
+    model : None where the fit was refused
+    error : what it was refused with
+    """
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.n_fits = 0
+        self.model: Any = None
+        self.error: Exception | None = None
+        try:
+            self.model = self.fit()
+        except Exception as error:
+            self.error = error
+
+    def fit(self, case: Case | None = None, X: Any = None, **changes: Any) -> ExKMC:
+        """Fit a case (this one), on another form of its table, or with other parameters."""
+        case = self.case if case is None else case
+        self.n_fits += 1
+        table = case.table() if X is None else X
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # nothing but the warnings below may reach a user
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", module="sklearn")
+            estimator = case.estimator(**changes)
+            if case.weights is None or (not hasattr(table, "__len__") and X is not None):
+                return estimator.fit(table)
+            return estimator.fit(table, sample_weight=case.weights)
+
+    @property
+    def space(self) -> Floats:
+        """The rows where costs are measured."""
+        reference = self.model._fit_result.reference
+        if reference.pipeline is None:
+            return self.case.X
+        rows = reference.space(self.case.table(), self.case.table())
+        return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+
+    def sizes(self) -> list[Any]:
+        """The models of the smallest, a middle and the largest number of leaves."""
+        n = self.model.path_["n_leaves"]
+        return [self.model.with_leaves(int(i)) for i in sorted({n[0], n[len(n) // 2], n[-1]})]
+
+
+@dataclass(frozen=True)
+class Law:
+    """What must hold of a trial.
+
+    Attributes
+    ----------
+    check : raises where the law is broken
+    applies : whether the law speaks of a case
+    share : of the cases it applies to, those it is checked on; less where it is slow
+    """
+
+    name: str
+    check: Callable[[Trial], None]
+    applies: Callable[[Case], bool]
+    share: float
+
+
+LAWS: dict[str, Law] = {}
+
+
+def law(
+    name: str, *, share: float = 1.0, applies: Callable[[Case], bool] = lambda case: True
+) -> Callable[[Callable[[Trial], None]], Callable[[Trial], None]]:
+    """Register a function as a law."""
+
+    def register(check: Callable[[Trial], None]) -> Callable[[Trial], None]:
+        assert name not in LAWS
+        LAWS[name] = Law(name, check, applies, share)
+        return check
+
+    return register
+
+
+def check_case(case: Case, only: str | None = None) -> tuple[Failure | None, int]:
+    """The first law that a case breaks, and how many fits that took.
+
+    ``only``: this law and no other. Otherwise, of a case that failed once, all laws.
+    """
+    trial = Trial(case)
+    draws = case.rng(7).random(len(LAWS))
+    for one, draw in zip(LAWS.values(), draws, strict=True):
+        if only is not None and one.name != only:
+            continue
+        if (only or case.law or draw < one.share) and one.applies(case):
+            if trial.model is None and one.name != "refusal":
+                continue
+            try:
+                one.check(trial)
+            except Exception as error:
+                message = f"{type(error).__name__}: {error}".strip()
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                message += f" ({where.filename.rpartition('/')[2]}:{where.lineno})"
+                return Failure(replace(case, law=one.name), message), trial.n_fits
+    return None, trial.n_fits
+
+
+# ---- what several laws ask -----------------------------------------------------------------------
+
+
+def near(a: float, b: float, rel: float, atol: float = 0.0) -> bool:
+    return bool(abs(a - b) <= rel * max(abs(a), abs(b)) + atol)
+
+
+def kmeans_cost(X: Floats, labels: NDArray[Any], weights: Floats) -> float:
+    """Cost of clusters about their means, in extended precision."""
+    total = np.longdouble(0.0)
+    for cluster in np.unique(labels):
+        rows = np.flatnonzero((labels == cluster) & (weights > 0))
+        if not len(rows):
+            continue
+        w = weights[rows].astype(np.longdouble)
+        D = X[rows].astype(np.longdouble) - X[rows[weights[rows].argmax()]]
+        D -= (w @ D) / w.sum()
+        total += w @ (D**2).sum(axis=1)
+    return float(total)
+
+
+def cost_to(X: Floats, centers: Floats, weights: Floats) -> float:
+    """Cost of rows, each to its own center, in extended precision."""
+    D = X.astype(np.longdouble) - centers
+    return float(weights.astype(np.longdouble) @ (D**2).sum(axis=1))
+
+
+def rounding(trial: Trial) -> float:
+    """What fixed point may add to or take off a surrogate cost: the largest of all, by 2**60."""
+    X, w, centers = trial.space, trial.case.row_weights, trial.model.reference_centers_
+    largest = max(cost_to(X, c, w) for c in centers)
+    return largest * max(1.0, len(X), float(w.sum() / w.max())) * 2.0**-58
+
+
+def is_ordinary(case: Case) -> bool:
+    """Whether values and weights are such that the fit must succeed."""
+    values = np.abs(case.X if case.centers is None else np.vstack([case.X, case.centers]))
+    if values.max() > 1e100 or 0 < np.abs(case.X).max() < 1e-100:
+        return False
+    if case.parameters["reference"] in ("scaled", "pca"):  # scikit-learn may refuse the table
+        return False
+    if case.weights is None:
+        return True
+    used = case.weights[case.weights > 0]
+    return bool(used.max() < 1e12 * used.min() and 1e-150 < used.max() < 1e150)
+
+
+def is_exact(case: Case) -> bool:
+    """Whether values, centers and weights have so few digits that no cost is rounded."""
+    parts = [case.X, case.row_weights[:, None]]
+    if case.centers is None:
+        return False
+    return all(
+        bool(np.abs(part).max() < 2**12 and np.array_equal(part * 16, np.round(part * 16)))
+        for part in [*parts, case.centers]
+    )
+
+
+def is_grown(case: Case) -> bool:
+    """Whether the tree is that of the expansion, not refined."""
+    return case.parameters["refine"] == "none"
+
+
+def has_centers(case: Case) -> bool:
+    """Whether the reference is the same for any form of the table."""
+    return case.centers is not None

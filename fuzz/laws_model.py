@@ -1,0 +1,229 @@
+"""Laws of one model: its numbers are those of its rows, and it keeps its limits."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+
+import numpy as np
+from tests.helpers.plain_numpy import leaf_of
+
+from fuzz.law import (
+    Trial,
+    cost_to,
+    is_grown,
+    is_ordinary,
+    kmeans_cost,
+    law,
+    near,
+    rounding,
+)
+
+DIGITS = 1e-9
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@law("refusal")
+def refusal(trial: Trial) -> None:
+    """A fit succeeds, or ends in one or two sentences; never for ordinary numbers."""
+    error = trial.error
+    if error is None:
+        return
+    place = traceback.extract_tb(error.__traceback__)[-1].filename
+    if trial.case.parameters["reference"] in ("scaled", "pca") and "treemeans" not in place:
+        return  # the pipeline's own error
+    if not isinstance(error, ValueError):
+        raise error
+    message = str(error)
+    assert message.endswith("."), message
+    assert "\n" not in message, message
+    assert len(message) < 400, message
+    expected = "but base_tree already has" in message or "n_samples=" in message
+    if is_ordinary(trial.case) and not expected:
+        raise error
+
+
+@law("labels")
+def labels(trial: Trial) -> None:
+    """labels_ = predict = label of apply = a walk down the tree, for every size."""
+    table = trial.case.table()
+    for model in trial.sizes():
+        tree = model.tree_
+        leaf = model.apply(table)
+        assert np.array_equal(leaf, leaf_of(tree, trial.case.X)), "apply"
+        assert np.array_equal(model.predict(table), tree.label[leaf]), "predict"
+        assert np.array_equal(model.labels_, tree.label[leaf]), "labels_"
+        assert tree.n_leaves == model.n_leaves_ == len(tree.leaves)
+        assert model.labels_.max() < tree.n_clusters
+
+
+@law("costs")
+def costs(trial: Trial) -> None:
+    """Stated costs are the recomputed ones, for every size."""
+    X, w = trial.space, trial.case.row_weights
+    smallest = 1e-28 * float(w @ (X.astype(np.longdouble) ** 2).sum(axis=1)) + 1e-300
+    lost = rounding(trial)
+    centers = trial.model._fit_result.centers
+    for model in trial.sizes():
+        truth = kmeans_cost(X, model.labels_, w)
+        assert near(model.inertia_, truth, DIGITS, smallest), ("inertia_", model.inertia_, truth)
+        surrogate = cost_to(X, centers[model.labels_], w)
+        stated = model.surrogate_inertia_
+        # `lost` bounds the rounding of the costs of growth; refined costs are of other centers.
+        tolerance = smallest + lost
+        assert near(stated, surrogate, DIGITS, tolerance), ("surrogate_inertia_", stated, surrogate)
+        assert stated >= model.inertia_ * (1 - DIGITS) - smallest - lost
+        row = model.path_[-1]
+        assert row["kmeans_cost"] == model.inertia_
+        assert row["surrogate_cost"] == stated
+        same = w @ (model.labels_ == model.reference_labels_) / w.sum()
+        assert near(row["accuracy"], same, 1e-6, 1e-12), ("accuracy", row["accuracy"], same)
+
+
+@law("reference")
+def reference(trial: Trial) -> None:
+    """reference_labels_ are the nearest centers, reference_inertia_ their cost."""
+    X, w, model = trial.space, trial.case.row_weights, trial.model
+    centers = model.reference_centers_
+    cost = np.stack([((X.astype(np.longdouble) - c) ** 2).sum(axis=1) for c in centers], axis=1)
+    own = cost[np.arange(len(X)), model.reference_labels_]
+    least = cost.min(axis=1)
+    scale = (X.astype(np.longdouble) ** 2).sum(axis=1) + (centers.astype(np.longdouble) ** 2).sum(
+        axis=1
+    ).max()
+    assert (own <= least * (1 + 1e-9) + 1e-12 * scale + 1e-300).all(), "reference_labels_"
+    total = float(least @ w)
+    slack = float(1e-28 * (scale @ w)) + rounding(trial) + 1e-300
+    assert near(model.reference_inertia_, total, DIGITS, slack), (model.reference_inertia_, total)
+
+
+@law("path")
+def path(trial: Trial) -> None:
+    """Every number of leaves, with costs that never rise."""
+    model, found = trial.model, trial.model.path_
+    assert np.array_equal(np.diff(found["n_leaves"]), np.ones(len(found) - 1)), "n_leaves"
+    assert found["n_leaves"][-1] == model.n_leaves_
+    which = "surrogate_cost" if is_grown(trial.case) else "kmeans_cost"
+    rises = np.diff(found[which])
+    slack = DIGITS * found[which].max() + rounding(trial)
+    assert (rises <= slack).all(), (which, found[which].tolist())
+    if model.reference_inertia_ > 0:
+        ratio = found["kmeans_cost"] / model.reference_inertia_
+        assert np.allclose(found["ratio"], ratio, rtol=1e-12), "ratio"
+
+
+@law("limits")
+def limits(trial: Trial) -> None:
+    """Leaves, depth, weights of leaves and features are what the parameters allow."""
+    case, model, tree = trial.case, trial.model, trial.model.tree_
+    wanted = case.parameters
+    k = len(model.reference_centers_)
+    assert model.n_leaves_ <= (wanted["max_leaf_nodes"] or 2 * k), "max_leaf_nodes"
+    depth = np.zeros(tree.n_nodes, dtype=int)
+    for node in np.flatnonzero(tree.feature >= 0):
+        depth[[tree.left[node], tree.right[node]]] = depth[node] + 1
+    if wanted["max_depth"] is not None:
+        assert depth.max() <= wanted["max_depth"], "max_depth"
+    used = tree.feature[tree.feature >= 0]
+    if wanted["allowed_features"] is not None:
+        assert np.array(wanted["allowed_features"])[used].all(), "allowed_features"
+    least, w = float(wanted["min_samples_leaf"]), case.row_weights
+    if least < 1:
+        least *= w.sum()
+    # A limit of one row is none: the base tree may have a leaf for a center without rows.
+    if (least > 1 or case.weights is not None) and wanted["min_samples_leaf"] != 1:
+        weight = np.bincount(model.apply(case.table()), w, minlength=tree.n_nodes)[tree.leaves]
+        unit = w.sum() * 2.0**-58  # weights are whole multiples of about this
+        enough = model.n_leaves_ == 1 or weight.min() >= least * (1 - DIGITS) - unit
+        assert enough, ("min_samples_leaf", weight.min(), least)
+
+
+@law("thresholds")
+def thresholds(trial: Trial) -> None:
+    """Finite, and the gap around each holds no value of the node's rows."""
+    tree, X, w = trial.model.tree_, trial.case.X, trial.case.row_weights
+    inner = np.flatnonzero(tree.feature >= 0)
+    assert np.isfinite(tree.threshold[inner]).all()
+    paths = tree.paths_to(leaf_of(tree, X)).toarray().astype(bool)
+    for node in inner.tolist():
+        values = X[paths[:, node] & (w > 0), tree.feature[node]]
+        below, above = tree.gap[node]
+        threshold = tree.threshold[node]
+        assert below <= threshold < above or not np.isfinite([below, above]).all(), "gap"
+        assert not ((values > below) & (values < above)).any(), "values in the gap"
+
+
+@law("refined", applies=lambda case: not is_grown(case))
+def refined(trial: Trial) -> None:
+    """No refined tree costs more than the one it came from, prices included."""
+    plain = trial.fit(refine="none", search_rounds=None)
+    prices = trial.case.parameters["feature_costs"]
+
+    def promised(model):  # the cost of the whole tree and of its cuts
+        cuts = model.tree_.feature[model.tree_.feature >= 0]
+        paid = 0.0 if prices is None else float(np.array(prices)[cuts].sum())
+        return model.inertia_ + paid * model.reference_inertia_
+
+    X, w = trial.space, trial.case.row_weights
+    smallest = 1e-28 * float(w @ (X.astype(np.longdouble) ** 2).sum(axis=1)) + 1e-300
+    before, after = promised(plain), promised(trial.model)
+    assert after <= before * (1 + DIGITS) + smallest, (before, after)
+    assert trial.model.n_leaves_ <= max(
+        plain.n_leaves_,
+        trial.case.parameters["max_leaf_nodes"] or 2 * len(plain.reference_centers_),
+    )
+
+
+@law("sizes", share=0.3, applies=lambda case: is_grown(case))
+def sizes(trial: Trial) -> None:
+    """with_leaves(n) is the tree of a fit to n leaves."""
+    if trial.case.parameters["base_tree"] == "best":  # another base tree may be best for n leaves
+        return
+    n = trial.model.path_["n_leaves"]
+    k = len(trial.model.reference_centers_)
+    wanted = int(n[len(n) // 2])
+    if wanted < k:
+        return
+    other = trial.fit(max_leaf_nodes=wanted)
+    small = trial.model.with_leaves(wanted)
+    assert small.tree_ == other.tree_
+    assert np.array_equal(small.labels_, other.labels_)
+    assert near(small.inertia_, other.inertia_, DIGITS, 1e-300), (small.inertia_, other.inertia_)
+
+
+@law("rounded thresholds", share=0.5, applies=lambda case: case.parameters["round_thresholds"])
+def rounded_thresholds(trial: Trial) -> None:
+    """Rounding changes no row's side."""
+    plain = trial.fit(round_thresholds=False)
+    assert np.array_equal(plain.labels_, trial.model.labels_)
+    assert np.array_equal(plain.tree_.feature, trial.model.tree_.feature)
+    assert plain.inertia_ == trial.model.inertia_
+
+
+@law("score", share=0.3)
+def score(trial: Trial) -> None:
+    """-score = inertia_; transform = distances to the cluster means."""
+    case, model = trial.case, trial.model
+    X, w = trial.space, case.row_weights
+    smallest = 1e-28 * float(w @ (X.astype(np.longdouble) ** 2).sum(axis=1)) + 1e-300
+    found = -model.score(case.table(), sample_weight=case.weights)
+    truth = cost_to(X, model.cluster_centers_[model.labels_], w)
+    assert near(found, truth, DIGITS, smallest), (found, truth)
+    assert near(found, model.inertia_, 1e-8, smallest * 100), (found, model.inertia_)
+    distance = model.transform(case.table())
+    for c, center in enumerate(model.cluster_centers_):
+        D = np.sqrt(((X.astype(np.longdouble) - center) ** 2).sum(axis=1)).astype(np.float64)
+        scale = np.abs(X).max() + np.abs(center).max()
+        # The square root of a rounded difference has half the digits.
+        assert np.allclose(distance[:, c], D, rtol=1e-7, atol=3e-8 * scale), "transform"
+
+
+@law("again", share=0.1)
+def again(trial: Trial) -> None:
+    """The same fit gives the same tree; so does a copy of the model."""
+    other = trial.fit()
+    assert other.tree_ == trial.model.tree_
+    assert other.inertia_ == trial.model.inertia_
+    copied = pickle.loads(pickle.dumps(trial.model))
+    assert copied.tree_ == trial.model.tree_
+    assert np.array_equal(copied.predict(trial.case.table()), trial.model.labels_)

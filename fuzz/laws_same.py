@@ -1,0 +1,154 @@
+"""Laws of two fits: the same tree for the same rows, however they are given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from tests.helpers.partitioned_cases import ListedPartitions, split_rows
+
+from fuzz.case import SPARSE, STORAGES, Case
+from fuzz.draw import as_stored
+from fuzz.law import Trial, has_centers, is_exact, is_grown, is_ordinary, law, near
+
+PARTITIONED_BASES = ("imm", "none", "given")
+
+
+def assert_same(model: Any, other: Any, labels: bool = True) -> None:
+    a, b = model.tree_, other.tree_
+    for name in ("feature", "threshold", "left", "right", "label"):
+        assert np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True), (
+            name,
+            getattr(a, name).tolist(),
+            getattr(b, name).tolist(),
+        )
+    if labels:
+        assert np.array_equal(model.labels_, other.labels_), "labels_"
+    assert near(model.inertia_, other.inertia_, 1e-9, 1e-300), (model.inertia_, other.inertia_)
+
+
+def _other_storages(case: Case) -> list[str]:
+    """Those that hold the same numbers."""
+    return [
+        storage
+        for storage in STORAGES
+        if storage != case.storage and np.array_equal(as_stored(case.X, storage)[0], case.X)
+        and as_stored(case.X, storage)[1] == storage
+        # Where sums of squares are rounded, sparse tables add them in another order.
+        and (
+            (is_exact(case) and is_grown(case)) or (storage in SPARSE) == (case.storage in SPARSE)
+        )
+    ]  # fmt: skip
+
+
+@law("storage", share=0.5, applies=has_centers)
+def storage(trial: Trial) -> None:
+    """Dense = sparse = float32 = integers = data frame."""
+    others = _other_storages(trial.case)
+    if others:
+        chosen = others[int(trial.case.rng(2).integers(len(others)))]
+        # A given tree of scikit-learn and k-means see the table itself, which is the same.
+        assert_same(trial.model, trial.fit(X=trial.case.table(chosen)))
+
+
+@law("threads", share=0.2)
+def threads(trial: Trial) -> None:
+    """One thread = two, bit for bit."""
+    other = trial.fit(n_jobs=2)
+    assert other.tree_ == trial.model.tree_
+    assert other.inertia_ == trial.model.inertia_
+    assert np.array_equal(other.predict(trial.case.table()), trial.model.labels_)
+
+
+@law(
+    "partitions",
+    share=0.12,
+    applies=lambda case: (
+        has_centers(case)
+        and case.storage not in SPARSE
+        and case.parameters["base_tree"] in PARTITIONED_BASES
+        and case.n_rows < 400
+    ),
+)
+def partitions(trial: Trial) -> None:
+    """Rows in parts give the tree of the rows in one memory; refined, one that costs no more."""
+    case, rng = trial.case, trial.case.rng(3)
+    n_partitions, seed = int(rng.integers(1, 5)), int(rng.integers(1000))
+    arrays = split_rows(case.X, n_partitions, seed)
+    weights = None if case.weights is None else split_rows(case.weights, n_partitions, seed)
+    plain = trial.model if is_grown(case) else trial.fit(refine="none", search_rounds=None)
+    names = np.array([f"c{i}" for i in range(case.X.shape[1])]) if case.storage == "frame" else None
+    other = trial.fit(
+        replace(case, weights=None),
+        ListedPartitions(arrays, weights, names),
+        refine="none",
+        search_rounds=None,
+    )
+    assert_same(plain, other, labels=False)
+    if not is_grown(case):
+        found = trial.fit(replace(case, weights=None), ListedPartitions(arrays, weights, names))
+        scale = 1e-28 * float(case.row_weights @ (case.X**2).sum(axis=1)) + 1e-300
+        prices = case.parameters["feature_costs"]
+        if prices is None:
+            assert found.inertia_ <= plain.inertia_ * (1 + 1e-9) + scale, "refined in parts"
+
+
+@law("row order", share=0.2, applies=lambda case: has_centers(case) and is_grown(case))
+def row_order(trial: Trial) -> None:
+    """The order of the rows is no matter."""
+    case = trial.case
+    if case.parameters["base_tree"] in ("given", "random", "kauri", "best", "cart"):
+        return  # drawn by row, or sums of floats
+    order = case.rng(4).permutation(case.n_rows)
+    other = trial.fit(case.keep_rows(order))
+    assert_same(trial.model, other, labels=False)
+    assert np.array_equal(trial.model.labels_[order], other.labels_)
+
+
+@law(
+    "copies",
+    share=0.5,
+    applies=lambda case: (
+        has_centers(case)
+        and is_grown(case)
+        and case.weights is not None
+        and case.weights.max() < 5
+        and case.n_rows < 400
+        # Rounding keeps rows without weight on their side, too.
+        and not (case.parameters["round_thresholds"] and (case.weights == 0).any())
+        and bool(np.array_equal(case.weights, np.floor(case.weights)))
+    ),
+)
+def copies(trial: Trial) -> None:
+    """A row of weight 2 is two rows; one of weight 0 is none."""
+    case = trial.case
+    if case.parameters["base_tree"] in ("given", "random", "kauri", "best", "cart"):
+        return
+    rows = np.repeat(np.arange(case.n_rows), case.weights.astype(int))
+    if len(rows) < len(trial.model.reference_centers_):
+        return
+    other = trial.fit(replace(case.keep_rows(rows), weights=None))
+    assert_same(trial.model, other, labels=False)
+    assert np.array_equal(trial.model.labels_[rows], other.labels_)
+
+
+@law("scale", share=0.1, applies=lambda case: has_centers(case) and is_ordinary(case))
+def scale(trial: Trial) -> None:
+    """Values times a power of two: the same tree, its thresholds times that power."""
+    case = trial.case
+    values = np.abs(np.vstack([case.X, case.centers]))
+    values = values[values > 0]
+    if case.parameters["base_tree"] in ("given", "cart", "random") or not len(values):
+        return
+    if values.min() < 1e-60 or values.max() > 1e60 or case.parameters["round_thresholds"]:
+        return
+    power = 2.0 ** int(case.rng(5).choice([-40, -3, 5, 60]))
+    parameters = case.parameters | {"reference": (case.centers * power).tolist()}
+    stored = "dense" if case.storage in ("int64", "float32") else case.storage
+    plain = trial.model if stored == case.storage else trial.fit(X=case.table("dense"))
+    other = trial.fit(replace(case, X=case.X * power, parameters=parameters, storage=stored))
+    a, b = plain.tree_, other.tree_
+    assert np.array_equal(a.feature, b.feature), "feature"
+    assert np.array_equal(a.threshold * power, b.threshold, equal_nan=True), "threshold"
+    assert np.array_equal(plain.labels_, other.labels_), "labels_"

@@ -1,0 +1,141 @@
+"""Cases that failed once hold now; and the fuzzer finds what is wrong when something is."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fuzz import __main__ as command
+from fuzz import law, worker
+from fuzz.case import STORAGES, Case
+from fuzz.draw import COLUMNS, PARAMETERS, WEIGHTS, draw_case
+from fuzz.law import LAWS, check_case
+from fuzz.shrink import shrink
+
+from treemeans import ExKMC
+
+CASES = sorted(command.FOLDER.glob("*.json"))
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning:tests", "ignore::UserWarning:shap")
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_case_that_failed_once_holds(path):
+    failure, _ = check_case(Case.from_json(path.read_text(encoding="utf-8")))
+    assert failure is None, failure.message
+
+
+def test_there_are_cases():
+    assert len(CASES) >= 4
+
+
+def test_random_cases_hold():
+    for number in range(60):
+        failure, _ = check_case(draw_case(0, number))
+        assert failure is None, (number, failure.case.law, failure.message)
+
+
+def test_a_case_is_drawn_again_by_its_number_and_survives_json():
+    for number in range(30):
+        case = draw_case(3, number)
+        again = Case.from_json(case.to_json())
+        assert again.to_json() == draw_case(3, number).to_json()
+        assert again.X.tobytes() == case.X.tobytes()
+
+
+def test_every_kind_is_drawn():
+    cases = [draw_case(1, number) for number in range(700)]
+    assert {case.storage for case in cases} == set(STORAGES)
+    for name in PARAMETERS:
+        assert len({str(case.parameters[name]) for case in cases}) > 1, name
+    assert {len(case.X) == len(case.centers) for case in cases if case.centers is not None} == {
+        True,
+        False,
+    }
+    weights = [case.weights for case in cases if case.weights is not None]
+    assert any(w.max() > 1e20 * w[w > 0].min() for w in weights)
+    assert len(COLUMNS) >= 19
+    assert len(WEIGHTS) >= 9
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "broken"),
+    [
+        ("inertia_", lambda v: v * (1 + 1e-6) + 1e-6, {"costs", "sizes"}),
+        ("labels_", lambda v: np.roll(v, 1), {"labels", "costs"}),
+        ("reference_inertia_", lambda v: v * 1.001 + 1.0, {"reference", "path"}),
+    ],
+)
+def test_a_wrong_number_breaks_a_law_and_is_made_small(monkeypatch, name, spoil, broken):
+    right = ExKMC._set_fitted_attributes
+
+    def wrong(self, n_leaves):
+        right(self, n_leaves)
+        setattr(self, name, spoil(getattr(self, name)))
+        return self
+
+    monkeypatch.setattr(ExKMC, "_set_fitted_attributes", wrong)
+    failure = next(filter(None, (check_case(draw_case(2, n))[0] for n in range(40))))
+    assert failure.case.law in broken
+    law = failure.case.law
+    small = shrink(failure.case, lambda case: worker._breaks(case, law), seconds=3)
+    assert small.n_rows <= min(6, failure.case.n_rows)
+    assert check_case(small, only=law)[0] is not None
+
+
+def test_a_crash_is_reported_with_the_case_that_caused_it(tmp_path):
+    """The worker runs in a process of its own, which may end in any way."""
+    program = tmp_path / "crash.py"
+    program.write_text(
+        "import os, pathlib, sys\n"
+        "from fuzz import run, worker\n"
+        "worker_code = '''import fuzz.law, fuzz.worker, os\\n"
+        "check = fuzz.law.check_case\\n"
+        "fuzz.worker.check_case = lambda c: os.abort() if c.n_rows == 3 else check(c)\\n"
+        "fuzz.worker.main()'''\n"
+        "popen = run.subprocess.Popen\n"
+        "run.subprocess.Popen = lambda command, **how: popen(\n"
+        "    [sys.executable, '-c', worker_code, *command[5:]], **how)\n"
+        f"found = run.run(0, 60.0, 10**9, pathlib.Path({str(tmp_path)!r}), most=1)\n"
+        "(failure,) = found.failures\n"
+        "print(failure.case.n_rows, failure.message.splitlines()[0], failure.path)\n"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=root,
+        env={**__import__("os").environ, "PYTHONPATH": str(root)},
+    )
+    assert done.stdout.startswith("3 the process ended with exit code -6"), done.stdout
+    (path,) = tmp_path.glob("*.json")
+    assert Case.from_json(path.read_text(encoding="utf-8")).n_rows == 3
+
+
+def test_the_command_prints_its_seed_and_counts_fits():
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzz", "--fits", "20", "--seed", "4"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.stdout.startswith("fuzz: seed 4\n")
+    assert ", 0 failures\n" in done.stdout
+
+
+def test_laws_have_sentences():
+    assert len(LAWS) >= 25
+    for one in LAWS.values():
+        assert one.check.__doc__, one.name
+        assert 0 < one.share <= 1
+
+
+def test_a_law_that_a_case_does_not_speak_of_is_not_checked(monkeypatch):
+    case = replace(draw_case(0, 0), law="never")
+    never = law.Law("never", lambda trial: 1 / 0, lambda case: False, 1.0)
+    monkeypatch.setitem(LAWS, "never", never)
+    assert check_case(case, only="never")[0] is None

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fuzz.law import Trial, law
 from tests.helpers.plain_numpy import leaf_of
 from tests.helpers.sql_cases import neighbours
 from tests.oracles.rules_oracle import clusters_of
-
-from fuzz.law import Trial, law
 from treemeans import export_text, load
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,6 @@ import pickle
 import traceback
 
 import numpy as np
-from tests.helpers.plain_numpy import leaf_of
 
 from fuzz.law import (
     Trial,
@@ -18,6 +17,7 @@ from fuzz.law import (
     near,
     rounding,
 )
+from tests.helpers.plain_numpy import leaf_of
 
 DIGITS = 1e-9
 LARGEST = float(np.finfo(np.float64).max)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.growth import test_kauri, test_separating_base_trees
-from tests.oracles.kauri_oracle import kauri_tree
-from tests.rows import test_search_oracle
 
 from fuzz.case import SPARSE, Case
 from fuzz.law import Trial, has_centers, is_exact, is_grown, law
+from tests.growth import test_kauri, test_separating_base_trees
+from tests.oracles.kauri_oracle import kauri_tree
+from tests.rows import test_search_oracle
 
 
 def _has_limits(case: Case) -> bool:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from tests.helpers.partitioned_cases import ListedPartitions, split_rows
 
 from fuzz.case import SPARSE, STORAGES, Case
 from fuzz.draw import as_stored
 from fuzz.law import Trial, has_centers, is_exact, is_grown, is_ordinary, law, near
+from tests.helpers.partitioned_cases import ListedPartitions, split_rows
 
 PARTITIONED_BASES = ("imm", "none", "given")
 

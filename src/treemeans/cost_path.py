@@ -1,5 +1,7 @@
 """The path: what every size of the tree costs, from one fit."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,16 +38,58 @@ def path_of(
     hits : (n_leaves, n_clusters), weight of these rows by their reference label
     """
     smallest = (len(base_labels) + 1) // 2
-    merging = _Merging(tree, leaves, hits)
-    cut_at = {int(tree.growth[node]): int(node) for node in np.flatnonzero(~tree.is_leaf)}
-    path = np.zeros(tree.n_leaves - smallest + 1, dtype=PATH_DTYPE)
-    for n_leaves in range(tree.n_leaves, smallest - 1, -1):
-        if n_leaves == smallest:
-            merging.relabel(base_labels)
-        costs = reconciled(merging.surrogate_cost, merging.kmeans_cost)
-        path[n_leaves - smallest] = path_row(n_leaves, *costs, reference_cost, merging.accuracy)
-        if n_leaves > smallest:
-            merging.undo(cut_at[n_leaves])
+    label, n_leaves = tree.label.tolist(), tree.n_leaves
+    place = {int(leaf): i for i, leaf in enumerate(tree.leaves)}  # where a node's rows are counted
+    merged = np.arange(n_leaves)  # of each leaf of the full tree, the first it is one with by now
+    now = tree.label[tree.leaves].copy()  # of these leaves, the cluster they are in by now
+    hits = hits.copy()
+    total, right = float(hits.sum()), float(hits[np.arange(n_leaves), now].sum())
+    clusters = leaves.merged(now, tree.n_clusters).within
+    assert clusters is not None
+    surrogate = tree.surrogate_cost
+
+    def move(nodes: Iterable[int], targets: Iterable[int]) -> None:
+        """Give nodes that are leaves by now to other clusters, and price the clusters that change.
+
+        Only the last state counts, so a cluster that both nodes leave or join is priced once.
+        """
+        changed: set[int] = set()
+        for node, target in zip(nodes, targets, strict=True):
+            i = place[node]
+            if now[i] != target:
+                changed |= {int(now[i]), target}
+                now[merged == i] = target
+        for cluster in changed:
+            clusters[cluster] = leaves.union_cost(np.flatnonzero(now == cluster))
+
+    path = np.zeros(n_leaves - smallest + 1, dtype=PATH_DTYPE)
+    cut_nodes = np.flatnonzero(~tree.is_leaf)
+    last_first = cut_nodes[np.argsort(-tree.growth[cut_nodes])].tolist()
+    for size in range(n_leaves, smallest - 1, -1):
+        if size == smallest:
+            # The base tree's own method may have labelled its leaves otherwise.
+            other = np.flatnonzero(tree.label[: len(base_labels)] != base_labels).tolist()
+            other = [node for node in other if node in place]
+            for node in other:
+                new = int(base_labels[node])
+                right += hits[place[node], new] - hits[place[node], label[node]]
+                surrogate += tree.costs[node, new] - tree.costs[node, label[node]]
+            move(other, base_labels[other].tolist())
+        costs = reconciled(surrogate, float(clusters.sum()))
+        path[size - smallest] = path_row(size, *costs, reference_cost, right / total)
+        if size > smallest:
+            node = last_first[n_leaves - size]
+            children = (int(tree.left[node]), int(tree.right[node]))
+            for child in children:
+                right -= hits[place[child], label[child]]
+                surrogate -= tree.costs[child, label[child]]
+            move(children, (label[node], label[node]))
+            kept, gone = place.pop(children[0]), place.pop(children[1])
+            merged[merged == gone] = kept
+            hits[kept] += hits[gone]
+            place[node] = kept
+            right += hits[kept, label[node]]
+            surrogate += tree.costs[node, label[node]]
     return path
 
 
@@ -71,65 +115,3 @@ def _ratio(cost: float, reference_cost: float) -> float:
     if reference_cost > 0.0:
         return cost / reference_cost
     return 1.0 if cost == 0.0 else np.inf
-
-
-class _Merging:
-    """The full tree, of which one cut after the other is undone."""
-
-    def __init__(
-        self, tree: ThresholdTree, leaves: GroupStatistics, hits: NDArray[np.float64]
-    ) -> None:
-        self._tree = tree
-        self._leaves = leaves
-        self._place = np.full(tree.n_nodes, -1)  # where a leaf's rows are counted
-        self._place[tree.leaves] = np.arange(tree.n_leaves)
-        self._label = tree.label[tree.leaves].copy()  # of the full tree's leaves, as things are
-        self._joined = np.arange(tree.n_leaves)  # the first of the leaves that are one by now
-        self._hits = hits.copy()
-        self._total = float(hits.sum())
-        self._right = float(hits[np.arange(tree.n_leaves), self._label].sum())
-        self._costs = leaves.merged(self._label, tree.n_clusters).within
-        self.surrogate_cost = tree.surrogate_cost
-
-    @property
-    def kmeans_cost(self) -> float:
-        assert self._costs is not None
-        return float(self._costs.sum())
-
-    @property
-    def accuracy(self) -> float:
-        return self._right / self._total
-
-    def relabel(self, labels: NDArray[np.int32]) -> None:
-        """Give the leaves, which are among the first nodes, other labels."""
-        for node in np.flatnonzero(self._tree.label[: len(labels)] != labels):
-            place, old, new = self._place[node], self._tree.label[node], labels[node]
-            if place < 0:  # an inner node
-                continue
-            self._right += self._hits[place, new] - self._hits[place, old]
-            self.surrogate_cost += self._tree.costs[node, new] - self._tree.costs[node, old]
-            self._move(place, int(new))
-
-    def undo(self, node: int) -> None:
-        tree, label = self._tree, self._tree.label
-        children = (int(tree.left[node]), int(tree.right[node]))
-        kept, gone = (int(self._place[child]) for child in children)
-        for child, place in zip(children, (kept, gone), strict=True):
-            self._right -= self._hits[place, label[child]]
-            self.surrogate_cost -= tree.costs[child, label[child]]
-            self._move(place, int(label[node]))
-        self._joined[self._joined == gone] = kept
-        self._hits[kept] += self._hits[gone]
-        self._place[node] = kept
-        self._right += self._hits[kept, label[node]]
-        self.surrogate_cost += tree.costs[node, label[node]]
-
-    def _move(self, place: int, target: int) -> None:
-        """Another label for the leaves that are one by now."""
-        source = int(self._label[place])
-        if source == target:
-            return
-        assert self._costs is not None
-        self._label[self._joined == place] = target
-        for cluster in (source, target):
-            self._costs[cluster] = self._leaves.union_cost(np.flatnonzero(self._label == cluster))

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.fit_result import FitResult, result_of_grown, result_of_refined, take_stock
-from treemeans.growth.base_tree import Task, grow
+from treemeans.fit_result import measure
+from treemeans.growth import grow
 from treemeans.limits import Limits
 from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.partitioned_fit import PartitionedFitOptions, check_base, fit_partitioned
+from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.partitioned.tree_refinement.partitioned_refinement import RefineSettings
 from treemeans.progress import Progress
-from treemeans.reference import Reference
 from treemeans.refine import Budget, refine
 from treemeans.renamed_parameters import DEPRECATED, given, warn_renamed
 from treemeans.threads import n_threads
-from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 from treemeans.tree_estimator import TreeEstimator
 from treemeans.validation import (
@@ -212,71 +212,100 @@ class ExKMC(TreeEstimator):
         self.max_iter = max_iter
         self.n_init = n_init
 
-    def _check(self) -> None:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster X and build the tree that explains the clusters.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or rows that are not in one memory: a dask array or data frame. Then there is no
+            ``labels_``: ``predict`` gives the labels.
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight 2 counts as two rows; one of weight 0 as none.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treemeans import ExKMC
+        >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [8.0, 5.0], [9.0, 5.0]])
+        >>> model = ExKMC(2, random_state=0).fit(X, sample_weight=[1, 1, 2, 0])
+        >>> float(model.tree_.threshold[0])
+        5.0
+        """
         warn_renamed(self)
         check_parameters(self)
+        model = copy.copy(self)  # a fit that fails leaves no trace
+        partitioned = as_partitioned(X, sample_weight)
+        if partitioned is not None:
+            model._fit_partitioned(partitioned)
+            self.__dict__ = model.__dict__
+            return self
+        raw, X = X, model._validate(X, reset=True)
+        base, limits, allowed = model._plan(X.shape[1])
+        data, reference = model._prepare(raw, X, sample_weight, limits, allowed)
+        n_init, seed = given(self, "n_random_trees"), tree_seed(self.random_state)
+        data = replace(data, n_init=n_init, seed=seed)
 
-    def _plan(self, n_features: int) -> str | ThresholdTree:
-        return check_base_tree(self.base_tree, n_features)
-
-    def _limits(self, n_features: int, names: NDArray[Any] | None) -> Limits:
-        costs = check_feature_costs(self.feature_costs, n_features, names)
-        return Limits(self.min_samples_leaf, self.max_depth, costs)
-
-    def _allowed(self, n_features: int, names: NDArray[Any] | None) -> NDArray[np.bool_] | None:
-        return check_allowed_features(self.allowed_features, n_features, names)
-
-    def _task(self, ground: TrainingData, reference: Reference) -> Task:
-        task = super()._task(ground, reference)
-        return replace(
-            task, n_init=given(self, "n_random_trees"), seed=tree_seed(self.random_state)
-        )
-
-    def _grow(self, task: Task, reference: Reference, plan: str | ThresholdTree) -> FitResult:
-        """Base tree, expansion, refinement."""
-        max_leaves = check_max_leaves(self.max_leaf_nodes, reference.n_clusters, plan)
+        max_leaves = check_max_leaves(self.max_leaf_nodes, reference.n_clusters, base)
         with Progress("treemeans: leaves", max_leaves, bool(self.verbose)) as progress:
-            grown = grow(task, plan, max_leaves, progress)
+            growing = grow(data, base, max_leaves, progress)
+        model.n_iter_ = 1
         if self.refine == "none":
-            stock = take_stock(grown, reference.centers, task.ground, reference, task.costs)
-            assert grown.base_labels is not None  # it was expanded
-            return result_of_grown(stock, grown.base_labels, reference)
-        with Progress("treemeans: search", 1000, bool(self.verbose)) as progress:
-            budget = Budget(
-                given(self, "search_rounds"), self.max_time, task.costs.cheapest, progress
-            )
-            tree, centers = refine(self.refine, task, grown.as_expanded(), max_leaves, budget)
-        self.n_iter_ += budget.rounds
-        stock = take_stock(tree, centers, task.ground, reference, task.costs)
-        return result_of_refined(stock, centers, reference)
+            assert growing.base_labels is not None  # it was expanded
+            result = measure(growing, data.centers, data, reference).of_grown(growing.base_labels)
+        else:
+            with Progress("treemeans: search", 1000, bool(self.verbose)) as progress:
+                rounds = given(self, "search_rounds")
+                budget = Budget(rounds, self.max_time, data.costs.cheapest, progress)
+                refined, centers = refine(
+                    self.refine, data, growing.as_expanded(), max_leaves, budget
+                )
+            model.n_iter_ += budget.rounds
+            result = measure(refined, centers, data, reference).of_refined()
+        model._finish(result, data, raw)
+        self.__dict__ = model.__dict__
+        return self
 
-    def _refining(self) -> RefineSettings | None:
-        if self.refine == "none":
-            return None
-        rounds = given(self, "search_rounds")
-        return RefineSettings(self.refine, rounds, self.max_time, n_threads(self.n_jobs))
+    def _plan(
+        self, n_features: int
+    ) -> tuple[str | ThresholdTree, Limits, NDArray[np.bool_] | None]:
+        """Base tree, limits and the features that may be cut, all of them checked."""
+        names = getattr(self, "feature_names_in_", None)
+        base = check_base_tree(self.base_tree, n_features)
+        costs = check_feature_costs(self.feature_costs, n_features, names)
+        limits = Limits(self.min_samples_leaf, self.max_depth, costs)
+        return base, limits, check_allowed_features(self.allowed_features, n_features, names)
 
-    def _fit_partitioned(self, parts: PartitionedRows) -> None:
-        """Reference, base tree and expansion in passes over the parts."""
-        names = parts.names
-        parts.n_jobs = self.n_jobs
-        self.n_features_in_ = parts.n_features
+    def _fit_partitioned(self, rows: PartitionedRows) -> None:
+        """Reference, base tree and expansion in passes over the partitions."""
+        rows.n_jobs = self.n_jobs
+        self.n_features_in_ = rows.n_features
         self.__dict__.pop("feature_names_in_", None)
-        if names is not None:
-            self.feature_names_in_ = names
-        base_tree = self._plan(parts.n_features)
-        check_base(base_tree)
-        plan = PartitionedFitOptions(
+        if rows.names is not None:
+            self.feature_names_in_ = rows.names
+        base, limits, allowed = self._plan(rows.n_features)
+        check_base(base)
+        refining = None
+        if self.refine != "none":
+            rounds, threads = given(self, "search_rounds"), n_threads(self.n_jobs)
+            refining = RefineSettings(self.refine, rounds, self.max_time, threads)
+        options = PartitionedFitOptions(
             self.n_clusters,
             self.reference,
-            base_tree,
+            base,
             self.max_leaf_nodes,
-            self._limits(parts.n_features, names),
-            self._allowed(parts.n_features, names),
+            limits,
+            allowed,
             self.random_state,
             bool(self.verbose),
-            self._refining(),
+            refining,
         )
-        self._fit_result, rounds = fit_partitioned(parts, plan, short=bool(self.round_thresholds))
+        short = bool(self.round_thresholds)
+        self._fit_result, rounds = fit_partitioned(rows, options, short=short)
         self.n_iter_ = 1 + rounds
         self._set_fitted_attributes(self._fit_result.tree.n_leaves)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from treemeans import _core
 from treemeans.columns import Columns, plain_columns, round_thresholds
 from treemeans.cost_path import path_of
-from treemeans.costs import CostTable, GroupStatistics, rounded_mean
+from treemeans.costs import GroupStatistics, rounded_mean
 from treemeans.explain.cluster_names import automatic_names
 from treemeans.explain.model_facts import Facts
 from treemeans.growth import InMemoryTree
-from treemeans.pruning import Inside, Pruning, prunings
+from treemeans.pruning import Pruning, prunings
 from treemeans.reference import Reference
 from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
@@ -29,8 +29,6 @@ class FitResult:
     Attributes
     ----------
     tree : the full tree
-    sizes : the tree of each row of the path
-    path : what every size costs
     reference : the clustering that is explained
     reference_cost : its cost
     centers : those the costs in the tree are measured to: the reference's, or refined ones
@@ -38,15 +36,16 @@ class FitResult:
     profile : the same in the columns of X, without costs if that is another space
     hits : (n_leaves, n_clusters), weight of the rows in the leaves by their reference label
     spread : standard deviation of each column of X
+    leaf_of_row, reference_labels : leaf in the full tree and reference label of each training row;
+        None in a model that was loaded, and where rows are not in one memory
+    sizes : the tree of each row of the path
+    path : what every size costs
     columns : how to read them
     short : whether thresholds are as short as their gaps allow, in the units of the columns
-    rows : where each training row is; None in a model that was loaded
     given_names : of the clusters, as people gave them; empty for automatic ones
     """
 
     tree: ThresholdTree
-    sizes: Mapping[int, Pruning]
-    path: NDArray[np.void]
     reference: Reference
     reference_cost: float
     centers: NDArray[np.float64]
@@ -54,9 +53,12 @@ class FitResult:
     profile: GroupStatistics
     hits: NDArray[np.float64]
     spread: NDArray[np.float64]
-    columns: Columns
-    short: bool
-    rows: TrainingRows | None
+    leaf_of_row: NDArray[np.int32] | None = None
+    reference_labels: NDArray[np.int32] | None = None
+    sizes: Mapping[int, Pruning] = field(default_factory=dict)
+    path: NDArray[np.void] = field(default_factory=lambda: np.zeros(0, dtype=np.void))
+    columns: Columns = ()
+    short: bool = False
     given_names: tuple[str, ...] = ()
 
     @cached_property
@@ -67,6 +69,27 @@ class FitResult:
         """
         return self.given_names or automatic_names(self._facts(self.tree.n_leaves))
 
+    def of_grown(self, base_labels: NDArray[np.int32]) -> FitResult:
+        """Add the sizes and path of a tree as it grew, from the base tree on.
+
+        ``base_labels``: of the base tree's nodes, which are the first, as its own method gave them;
+        in larger trees leaves are labelled by the surrogate cost.
+        """
+        tree, smallest = self.tree, (len(base_labels) + 1) // 2
+        sizes = {n: Pruning(tree.cut_by(n), tree.label) for n in range(smallest, tree.n_leaves + 1)}
+        labels = np.append(base_labels, tree.label[len(base_labels) :])
+        sizes[smallest] = Pruning(tree.cut_by(smallest), labels)
+        path = path_of(tree, base_labels, self.leaves, self.hits, self.reference_cost)
+        return replace(self, sizes=sizes, path=path, columns=plain_columns(tree.n_features))
+
+    def of_refined(self) -> FitResult:
+        """Add those of a tree that was refined, from one leaf a cluster on, by optimal pruning."""
+        found, path = prunings(
+            self.tree, self.leaves, self.hits, self.reference.n_clusters, self.reference_cost
+        )
+        sizes = dict(zip(path["n_leaves"].tolist(), found, strict=True))
+        return replace(self, sizes=sizes, path=path, columns=plain_columns(self.tree.n_features))
+
     def read_as(self, columns: Columns) -> FitResult:
         """The same, with other columns: what is short for a number may not be so for a date."""
         if len(columns) != self.tree.n_features:
@@ -76,189 +99,92 @@ class FitResult:
         tree = round_thresholds(self.tree, columns) if self.short else self.tree
         return replace(self, tree=tree, columns=columns)
 
-    def at(self, n_leaves: int) -> Snapshot:
-        """The tree of ``n_leaves`` leaves, and its clusters."""
+    def at(self, n_leaves: int) -> tuple[ThresholdTree, NDArray[np.int32]]:
+        """The tree of ``n_leaves`` leaves, and the label each node of the full tree has in it."""
         full, size = self.tree, self.sizes[n_leaves]
-        kept = full
-        if n_leaves < full.n_leaves or not np.array_equal(size.label, full.label):
-            kept = replace(full, label=size.label).pruned(size.inner)
-        label = size.label[full.ancestor_in(size.inner)]  # of the full tree's nodes
+        if n_leaves == full.n_leaves and np.array_equal(size.label, full.label):
+            return full, full.label
+        label = size.label[full.ancestor_in(size.inner)]
+        return replace(full, label=size.label).pruned(size.inner), label
+
+    def clusters(self, label: NDArray[np.int32]) -> tuple[GroupStatistics, NDArray[np.float64]]:
+        """The clusters that labels of the full tree's nodes make, and their means by column."""
+        full = self.tree
         clusters = self.leaves.merged(label[full.leaves], full.n_clusters)
-        unknown = np.full((full.n_clusters, full.n_features), np.nan)
-        profile = self.profile.merged(label[full.leaves], full.n_clusters)
-        return Snapshot(
-            tree=kept,
-            labels=None if self.rows is None else label[self.rows.leaf],
-            means=clusters.means(self.reference.centers),
-            profiles=profile.means(unknown),
-            clusters=clusters,
-        )
+        profile = clusters
+        if self.profile is not self.leaves:
+            profile = self.profile.merged(label[full.leaves], full.n_clusters)
+        return clusters, profile.means(np.full((full.n_clusters, full.n_features), np.nan))
 
     def facts(self, n_leaves: int) -> Facts:
         """What explanations of the tree of ``n_leaves`` leaves are made from."""
         return replace(self._facts(n_leaves), names=self.cluster_names)
 
     def _facts(self, n_leaves: int) -> Facts:
-        full, now = self.tree, self.at(n_leaves)
-        tree = now.tree
+        full = self.tree
+        tree, label = self.at(n_leaves)
+        clusters, profiles = self.clusters(label)
         ancestor = full.ancestor_in(self.sizes[n_leaves].inner)
         kept = np.unique(ancestor)  # in the order of the smaller tree's nodes
         hits = np.zeros((tree.n_nodes, tree.n_clusters))
         np.add.at(hits, np.searchsorted(kept, ancestor[full.leaves]), self.hits)
-        assert now.clusters.within is not None
+        assert clusters.within is not None
         return Facts(
             tree=tree,
             columns=self.columns,
             hits=hits[tree.leaves],
-            costs=now.clusters.within,
+            costs=clusters.within,
             reference_cost=self.reference_cost,
-            profiles=now.profiles,
+            profiles=profiles,
             spread=self.spread,
         )
 
 
-@dataclass(frozen=True)
-class TrainingRows:
-    """Of each training row, its leaf in the full tree and its reference label."""
-
-    leaf: NDArray[np.int32]
-    reference_label: NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """One size of the tree: labels of the training rows, cluster means in both spaces."""
-
-    tree: ThresholdTree
-    labels: NDArray[np.int32] | None
-    means: NDArray[np.float64]
-    profiles: NDArray[np.float64]
-    clusters: GroupStatistics
-
-
-@dataclass(frozen=True)
-class Stock:
-    """What the rows of a grown tree come to.
-
-    Attributes
-    ----------
-    leaves, profile, hits, spread, rows : as in `FitResult`
-    reference_cost : of all rows, each with its cheapest center
-    """
-
-    tree: ThresholdTree
-    leaves: GroupStatistics
-    profile: GroupStatistics
-    hits: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    reference_cost: float
-    rows: TrainingRows | None
-
-
-def result_of_grown(
-    stock: Stock, base_labels: NDArray[np.int32], reference: Reference
+def measure(
+    growing: InMemoryTree, centers: NDArray[np.float64], data: TrainingData, reference: Reference
 ) -> FitResult:
-    """Of a tree as it grew: every size from the base tree's on.
+    """What the rows of a finished tree sum to; sizes and path are added by `FitResult`.
 
-    ``base_labels``: of the base tree's nodes, which are the first, as its own method gave them;
-    in larger trees leaves are labelled by the surrogate cost.
+    ``centers``: those the tree's costs are measured to, which refinement moves.
     """
-    tree, smallest = stock.tree, (len(base_labels) + 1) // 2
-    sizes = {n: Pruning(tree.cut_by(n), tree.label) for n in range(smallest, tree.n_leaves + 1)}
-    labels = np.append(base_labels, tree.label[len(base_labels) :])
-    sizes[smallest] = Pruning(tree.cut_by(smallest), labels)
-    path = path_of(tree, base_labels, stock.leaves, stock.hits, stock.reference_cost)
-    return _fit_result(stock, sizes, path, reference.centers, reference)
-
-
-def result_of_refined(
-    stock: Stock, centers: NDArray[np.float64], reference: Reference
-) -> FitResult:
-    """Of a tree that was refined: every size from one leaf a cluster on, by optimal pruning.
-
-    ``centers``: those the tree's costs are measured to.
-    """
-    inside = Inside(stock.tree, stock.leaves, stock.hits)
-    found, path = prunings(inside, reference.n_clusters, stock.reference_cost)
-    sizes = dict(zip(path["n_leaves"].tolist(), found, strict=True))
-    return _fit_result(stock, sizes, path, centers, reference)
-
-
-def _fit_result(
-    stock: Stock,
-    sizes: dict[int, Pruning],
-    path: NDArray[np.void],
-    centers: NDArray[np.float64],
-    reference: Reference,
-) -> FitResult:
-    return FitResult(
-        tree=stock.tree,
-        sizes=sizes,
-        path=path,
-        reference=reference,
-        reference_cost=stock.reference_cost,
-        centers=centers,
-        leaves=stock.leaves,
-        profile=stock.profile,
-        hits=stock.hits,
-        spread=stock.spread,
-        columns=plain_columns(stock.tree.n_features),
-        short=False,
-        rows=stock.rows,
-    )
-
-
-def take_stock(
-    growing: InMemoryTree,
-    centers: NDArray[np.float64],
-    ground: TrainingData,
-    reference: Reference,
-    costs: CostTable,
-) -> Stock:
-    """What the rows of a tree in one memory come to.
-
-    Parameters
-    ----------
-    centers : those the tree's costs are measured to
-    costs : of the rows, to the reference's centers
-    """
-    table, weights, n_threads = ground.table, ground.weights, ground.n_threads
+    table, weights, n_threads = data.table, data.weights, data.n_threads
     tree = growing.freeze()
     leaf_of_row = growing.leaf_of_row()
-    if len(costs.rows) < table.n_rows:  # rows without weight took no part, but have a leaf
-        everywhere = tree.outcome(table.points, np.arange(tree.n_nodes, dtype=np.int32), n_threads)
-        assert everywhere is not None  # the table was checked
-        leaf_of_row = everywhere
+    if len(data.costs.rows) < table.n_rows:  # rows without weight took no part, but have a leaf
+        nodes = np.arange(tree.n_nodes, dtype=np.int32)
+        all_rows = tree.outcome(table.points, nodes, n_threads)
+        assert all_rows is not None  # the table was checked
+        leaf_of_row = all_rows
     place = np.zeros(tree.n_nodes, dtype=np.int32)
     place[tree.leaves] = np.arange(tree.n_leaves)
     groups = place[leaf_of_row]
-    hits = hits_of(tree.n_leaves, tree.n_clusters, groups, costs.nearest, weights)
-    weight, squares = hits.sum(axis=1), np.zeros(table.n_features)
+    hits = hits_of(tree.n_leaves, tree.n_clusters, groups, data.costs.nearest, weights)
+    weight, spread = hits.sum(axis=1), np.zeros(table.n_features)
     one_space = reference.pipeline is None
-    shift = ground.shift(reference.centers)
-    sums = ground.sums(groups, weight, shift, squares if one_space else None)
-    # The tree's costs are to the centers it was priced by, which refinement moves.
-    leaves = ground.with_costs(
-        sums, groups, tree.costs[tree.leaves], centers, growing.costs.rounding
+    costs, rounding = tree.costs[tree.leaves], growing.costs.rounding
+    leaves = profile = data.cost.statistics(
+        groups, weight, costs, centers, rounding, spread if one_space else None
     )
-    if one_space:
-        profile, spread = leaves, spread_of(sums, squares)
-    else:
-        origin = rounded_mean(ground.X) if table.dense else np.zeros(table.n_features)
-        in_columns = _core.group_sums(
+    if not one_space:
+        origin = rounded_mean(data.X) if table.dense else np.zeros(table.n_features)
+        squares = np.zeros(table.n_features)
+        sums = _core.group_sums(
             table.points, groups, tree.n_leaves, weights, origin, squares, n_threads
         )
-        profile = GroupStatistics(weight, in_columns, origin)
-        spread = spread_of(profile, squares)
-    rows = TrainingRows(leaf_of_row, costs.nearest)
-    return Stock(tree, leaves, profile, hits, spread, costs.cheapest, rows)
-
-
-def spread_of(sums: GroupStatistics, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard deviation of each column; ``squares`` of the values less the shift of the sums."""
-    total = sums.weight.sum()
-    mean = sums.sums.sum(axis=0) / total
-    return np.asarray(np.sqrt(np.maximum(squares / total - mean * mean, 0.0)))
+        profile = GroupStatistics(weight, sums, origin)
+        spread = profile.spread(squares)
+    return FitResult(
+        tree=tree,
+        reference=reference,
+        reference_cost=data.costs.cheapest,
+        centers=centers,
+        leaves=leaves,
+        profile=profile,
+        hits=hits,
+        spread=spread,
+        leaf_of_row=leaf_of_row,
+        reference_labels=data.costs.nearest,
+    )
 
 
 def hits_of(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans import _core
+
+_MOST_DEPTH = 2**31 - 1  # more cuts above a leaf than any table has rows
 _LARGEST_PRICE = 2.0**61  # no sum exceeds it, and it still can be added to one
 
 
@@ -93,12 +96,58 @@ class Limits:
         least = self.min_samples_leaf
         return replace(self, min_samples_leaf=max(1.0, least * share) if least > 1 else least)
 
+    def for_some_rows(self, weight: int, total: int) -> Self:
+        """For a search on some of the rows, which weigh ``weight`` of ``total`` units."""
+        return replace(self, min_weight=max(1, self.min_weight * weight // total))
+
     def slot_prices(self, features: Sequence[int], whole: float) -> NDArray[np.int64] | None:
         """Prices of cuts on ``features``, as shares of ``whole``; None where all are free."""
         if self.feature_costs is None:
             return None
         shares = self.feature_costs[np.asarray(features, dtype=np.intp)]
         return np.rint(np.minimum(shares * whole, _LARGEST_PRICE)).astype(np.int64)
+
+    def price_of_cuts(self, features: NDArray[np.int32]) -> float:
+        """Prices of cuts on these features together; a leaf's -1 is free."""
+        if self.feature_costs is None:
+            return 0.0
+        return float(self.feature_costs[features[features >= 0]].sum())
+
+    @property
+    def restrict_leaves(self) -> bool:
+        """Whether a leaf must weigh more than any single row may."""
+        return self.min_weight > 1
+
+    def for_kernel(
+        self,
+        weights: NDArray[np.int64] | None,
+        prices: NDArray[np.int64] | None = None,
+        *,
+        empty_sides: bool = False,
+    ) -> _core.Limits:
+        """What the searches in C++ ask before they take a cut.
+
+        Parameters
+        ----------
+        weights : of all rows of the table; None where each weighs 1
+        prices : of the slots of the table, as `slot_prices` gives them
+        empty_sides : whether a side may be without rows where nothing limits leaves
+        """
+        least = 0 if empty_sides and not self.restrict_leaves else self.min_weight
+        depth = None if self.max_depth is None else min(self.max_depth, _MOST_DEPTH)
+        return _core.Limits(weights, least, prices, depth)
+
+    def for_decision_tree(self, total_weight: int, *, weighted: bool) -> dict[str, Any] | None:
+        """Depth and weight of a leaf as scikit-learn's parameters; None if no cut is possible."""
+        share = self.min_weight / total_weight
+        if share > 0.5 or self.max_depth == 0:
+            return None
+        return {
+            "max_depth": self.max_depth,
+            "min_samples_leaf": 1 if weighted else self.min_weight,
+            # A hair less, so that rounding does not refuse a leaf of just that weight.
+            "min_weight_fraction_leaf": share * (1.0 - 1e-9) if weighted else 0.0,
+        }
 
     def may_cut(self, depth: int, weight: Callable[[], int]) -> bool:
         """Whether a leaf with so many cuts above it may be cut at all.
@@ -107,7 +156,7 @@ class Limits:
         """
         if self.max_depth is not None and depth >= self.max_depth:
             return False
-        return self.min_weight <= 1 or weight() >= 2 * self.min_weight
+        return not self.restrict_leaves or weight() >= 2 * self.min_weight
 
     def permits(self, cut: ProposedCut, *, priced: bool = True) -> bool:
         """Whether a leaf may be cut so.
@@ -116,9 +165,16 @@ class Limits:
         """
         if not cut.is_allowed or not self.may_cut(cut.depth, lambda: cut.weight):
             return False
-        if self.min_weight > 1 and cut.lighter_weight < self.min_weight:
+        if self.restrict_leaves and cut.lighter_weight < self.min_weight:
             return False
         # A price that is a share of nothing is zero, but the cut must still save something.
         if not priced or self.feature_costs is None or self.feature_costs[cut.feature] == 0.0:
             return True
         return cut.saved > cut.price
+
+    def worth_making(self, saved: int, price: Callable[[], int]) -> bool:
+        """Whether a cut that saves so much, net of its price, is made in an expansion.
+
+        One that saves nothing is, because later cuts may; but not one on a feature with a price.
+        """
+        return saved > 0 or (saved == 0 and not price())

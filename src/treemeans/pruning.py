@@ -18,63 +18,45 @@ class Pruning:
     label: NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Inside:
-    """A whole tree and what the rows of its leaves come to.
-
-    Attributes
-    ----------
-    leaves : of the rows in the tree's leaves
-    hits : (n_leaves, n_clusters), weight of these rows by their reference label
-    """
-
-    tree: ThresholdTree
-    leaves: GroupStatistics
-    hits: NDArray[np.float64]
-
-    def labels(self, pruning: Pruning) -> NDArray[np.int32]:
-        """The label that each leaf of the whole tree has in the smaller one."""
-        return pruning.label[self.tree.ancestor_in(pruning.inner)][self.tree.leaves]
-
-    def surrogate_cost(self, labels: NDArray[np.int32]) -> float:
-        """Cost of the leaves to the centers of their labels."""
-        return float(self.tree.costs[self.tree.leaves, labels].sum())
-
-    def kmeans_cost(self, labels: NDArray[np.int32]) -> float:
-        """The same to the means of the clusters."""
-        return self.leaves.merged(labels, self.tree.n_clusters).cost
-
-    def accuracy(self, labels: NDArray[np.int32]) -> float:
-        """Share of the rows that have their reference label."""
-        return float(self.hits[np.arange(len(labels)), labels].sum() / self.hits.sum())
-
-
 def prunings(
-    inside: Inside, fewest: int, reference_cost: float
+    tree: ThresholdTree,
+    leaves: GroupStatistics,
+    hits: NDArray[np.float64],
+    fewest: int,
+    reference_cost: float,
 ) -> tuple[list[Pruning], NDArray[np.void]]:
     """The cheapest trees of ``fewest`` leaves, of one more, and so on up to the whole tree.
 
-    Cheapest by the surrogate cost, which never rises from one to the next. Where the k-means cost
-    would, the smaller tree is kept, with one cut more that changes no row's label.
+    Cheapest by the surrogate cost, which never rises from one to the next. Where the cost of the
+    clusters would, the smaller tree is kept, with one cut more that changes no row's label.
+
+    Parameters
+    ----------
+    leaves : of the rows in the tree's leaves
+    hits : (n_leaves, n_clusters), weight of these rows by their reference label
 
     Returns
     -------
     the trees, and the path they make
     """
-    tree, best = inside.tree, _Best(inside.tree)
+    best = _Best(tree)
     sizes = range(min(fewest, tree.n_leaves), tree.n_leaves + 1)
     path = np.zeros(len(sizes), dtype=PATH_DTYPE)
     found: list[Pruning] = []
     for i, n_leaves in enumerate(sizes):
         pruning = Pruning(best.inner(n_leaves), tree.label)
-        labels = inside.labels(pruning)
-        surrogate, cost = reconciled(inside.surrogate_cost(labels), inside.kmeans_cost(labels))
+        # The label that each leaf of the whole tree has in the smaller one.
+        labels = pruning.label[tree.ancestor_in(pruning.inner)][tree.leaves]
+        surrogate, cost = reconciled(
+            float(tree.costs[tree.leaves, labels].sum()),
+            leaves.merged(labels, tree.n_clusters).cost,
+        )
         if found and cost > path["kmeans_cost"][i - 1]:
             pruning = _one_cut_more(tree, found[-1])
             path[i] = path[i - 1]
             path["n_leaves"][i] = n_leaves
         else:
-            accuracy = inside.accuracy(labels)
+            accuracy = float(hits[np.arange(len(labels)), labels].sum() / hits.sum())
             path[i] = path_row(n_leaves, surrogate, cost, reference_cost, accuracy)
         found.append(pruning)
     return found, path

@@ -43,7 +43,7 @@ class Reference:
 
     @property
     def n_clusters(self) -> int:
-        """K."""
+        """Number of clusters."""
         return len(self.centers)
 
     def space(self, X: Any, raw: Any) -> Any:

@@ -126,6 +126,12 @@ class ThresholdTree:
         sides = np.full(n, -1, np.int32)
         if self.missing_left is not None:
             sides = _integers("missing_left", self.missing_left)
+        elif self.category_first is None and self.category_codes is None:
+            # Most trees: nothing to check.
+            self._set("missing_left", sides.astype(np.int8))
+            self._set("category_first", np.zeros(n + 1, np.int64))
+            self._set("category_codes", np.zeros(0, np.int32))
+            return
         if sides.shape != (n,) or sides.min() < -1 or sides.max() > 1:
             raise ValueError(
                 f"missing_left of a tree needs an entry for each of its {n} nodes: 1 for left, 0 "
@@ -284,6 +290,15 @@ class ThresholdTree:
                 ancestor[left[node]] = ancestor[right[node]] = ancestor[node]
         return np.array(ancestor, dtype=np.int32)
 
+    def with_gap(self, gap: NDArray[np.float64]) -> ThresholdTree:
+        """The same tree with other gaps; what was checked when it was made is not checked again."""
+        tree = object.__new__(ThresholdTree)
+        tree.__dict__.update(self.__dict__)
+        tree._set("gap", np.array(gap, dtype=np.float64))
+        _check_gap(tree)
+        tree.gap.flags.writeable = False
+        return tree
+
     def with_leaves(self, n_leaves: int) -> ThresholdTree:
         """The tree as it was when it had ``n_leaves`` leaves."""
         if not 1 <= n_leaves <= self.n_leaves:
@@ -396,6 +411,11 @@ def _check_links(tree: ThresholdTree) -> None:
     times = np.bincount(children[~leaf], minlength=n)
     if np.any(times > 1):
         raise ValueError(f"Node {int(times.argmax())} of the tree is the child of two nodes.")
+    # Where children come after their parents, as in every tree that was grown here, all nodes are
+    # reached: each but the root is the child of one that comes before it.
+    inner = np.flatnonzero(tree.feature != _NO_FEATURE)
+    if (tree.left[inner] > inner).all() and (tree.right[inner] > inner).all() and times[1:].all():
+        return
     reached = 0
     queue = deque([0])
     while queue and reached <= n:
@@ -426,6 +446,8 @@ def _check_splits(tree: ThresholdTree) -> None:
 
 def _check_categories(tree: ThresholdTree, inner: NDArray[np.bool_]) -> None:
     n, first, codes = tree.feature.size, tree.category_first, tree.category_codes
+    if first.size == n + 1 and not len(codes) and not first.any():
+        return
     ends = first[[0, -1]].tolist() if first.shape == (n + 1,) else []
     if ends != [0, len(codes)] or (np.diff(first) < 0).any():
         raise ValueError(

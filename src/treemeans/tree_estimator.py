@@ -1,11 +1,9 @@
-"""TreeEstimator: how a tree comes to be, whatever way it is grown."""
+"""TreeEstimator: what all estimators share when they are fitted, however they grow their tree."""
 
 from __future__ import annotations
 
-import copy
-from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +15,9 @@ from treemeans.columns.detect_columns import (
     detect_columns,
     find_split_values,
 )
+from treemeans.costs import KMeansCost
 from treemeans.fit_result import FitResult
-from treemeans.growth.base_tree import Task
 from treemeans.limits import Limits
-from treemeans.partitioned.map_reduce import PartitionedRows
-from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.reference import Reference, fit_reference
 from treemeans.rows import Table, as_points
 from treemeans.threads import n_threads
@@ -36,10 +32,11 @@ from treemeans.validation import (
 
 
 class TreeEstimator(TreeModel):
-    """Fitting in four steps: reference clustering, cost table, a tree, how its columns read.
+    """A model that is fitted: the steps before a tree grows, and those after.
 
     A subclass has at least the parameters ``n_clusters``, ``reference``, ``n_jobs`` and
-    ``random_state``, and grows its tree in ``_grow``.
+    ``random_state``. Its ``fit`` calls `_prepare`, grows a tree on the result, and ends in
+    `_finish`.
     """
 
     n_clusters: int | None
@@ -47,105 +44,47 @@ class TreeEstimator(TreeModel):
     random_state: Any
     round_thresholds: bool = False
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Cluster X and build the tree that explains the clusters.
+    def _prepare(
+        self,
+        raw: Any,
+        X: Any,
+        sample_weight: Any,
+        limits: Limits,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> tuple[TrainingData, Reference]:
+        """Fit the reference, and price the rows by it.
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_samples, n_features)
-            `ExKMC` takes rows that are not in one memory, too: a dask array or data frame. Then
-            there is no ``labels_``: ``predict`` gives the labels.
-        y : ignored
-        sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows; one of weight 0 as none.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from treemeans import ExKMC
-        >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [8.0, 5.0], [9.0, 5.0]])
-        >>> model = ExKMC(2, random_state=0).fit(X, sample_weight=[1, 1, 2, 0])
-        >>> float(model.tree_.threshold[0])
-        5.0
+        raw, X : the rows as the user gave them, and as an array or sparse matrix
+        allowed : the features that may be cut; None for all
         """
-        model = copy.copy(self)
-        model._fit(X, sample_weight)
-        self.__dict__ = model.__dict__  # all at once: a fit that fails leaves no trace
-        return self
-
-    @abstractmethod
-    def _check(self) -> None:
-        """Refuse parameters that cannot be."""
-
-    @abstractmethod
-    def _grow(self, task: Task, reference: Reference, plan: Any) -> FitResult:
-        """The tree, and what its rows come to."""
-
-    def _plan(self, n_features: int) -> Any:
-        """What the subclass wants to know before the reference is fitted."""
-
-    def _limits(self, n_features: int, names: NDArray[Any] | None) -> Limits:
-        """The user's limits."""
-        return Limits()
-
-    def _allowed(self, n_features: int, names: NDArray[Any] | None) -> NDArray[np.bool_] | None:
-        """The features that may be cut; None for all."""
-        return None
-
-    def _task(self, ground: TrainingData, reference: Reference) -> Task:
-        """What the tree is to explain."""
-        costs = ground.price(reference.centers)
-        ground = replace(ground, reference_cost=costs.cheapest)
-        columns = reference.centers_in_columns(ground.table, costs, ground.weights)
-        return Task(ground, reference.centers, columns, costs)
-
-    def _fit(self, X: Any, sample_weight: Any) -> None:
-        self._check()
-        parts = as_partitioned(X, sample_weight)
-        if parts is not None:
-            self._fit_partitioned(parts)
-            return
-        raw, X = X, self._validate(X, reset=True)
-        weights = check_weights(X, sample_weight)
-        plan = self._plan(X.shape[1])
-        names = getattr(self, "feature_names_in_", None)
-        table = Table.of(X, n_threads(self.n_jobs), self._allowed(X.shape[1], names))
+        threads, weights = n_threads(self.n_jobs), check_weights(X, sample_weight)
+        table = Table.of(X, threads, allowed)
         if table is None:
             refuse_not_finite(X)
-        limits = self._limits(X.shape[1], names)
-
         reference = fit_reference(
             self.reference, self.n_clusters, X, raw, weights, self.random_state
         )
         rows = X if reference.pipeline is None else reference.space(X, raw)
         check_not_tiny(rows)
-        space = table.points if reference.pipeline is None else as_points(rows)
-        ground = TrainingData(X, table, rows, space, weights, limits, n_threads(self.n_jobs))
-        task = self._task(ground, reference)
+        points = table.points if reference.pipeline is None else as_points(rows)
+        cost = KMeansCost(rows, points, weights, threads)
+        costs = cost.price(reference.centers)
+        columns = reference.centers_in_columns(table, costs, weights)
+        data = TrainingData.of(X, table, cost, limits, reference.centers, columns, costs=costs)
         if reference.given:
-            warn_if_empty(task.costs.nearest, reference.n_clusters)
-        self.n_iter_ = 1
-        record = self._grow(task, reference, plan)
-        self._fit_result = self._readable(record, task.ground, raw)
-        self._set_fitted_attributes(self._fit_result.tree.n_leaves)
+            warn_if_empty(costs.nearest, reference.n_clusters)
+        return data, reference
 
-    def _fit_partitioned(self, parts: PartitionedRows) -> None:
-        """The same for rows that are not in one memory."""
-        raise ValueError(
-            f"{type(self).__name__} needs all rows in one memory; pass an array, for example of a "
-            "sample of the rows."
-        )
-
-    def _readable(self, record: FitResult, ground: TrainingData, raw: Any) -> FitResult:
-        """The record with its columns told apart and, if asked for, short thresholds."""
-        tree = record.tree
-        seen = find_split_values(tree, ground.table.points, ground.n_threads)
+    def _finish(self, result: FitResult, data: TrainingData, raw: Any) -> None:
+        """Find out how the columns read, round thresholds if asked for, set the attributes."""
+        tree = result.tree
+        seen = find_split_values(tree, data.table.points, data.n_threads)
         names = getattr(self, "feature_names_in_", None)
         dates, booleans = date_columns(raw), boolean_columns(raw)
-        columns = detect_columns(ArrayRows(ground.X), names, dates, booleans, tree, seen)
+        columns = detect_columns(ArrayRows(data.X), names, dates, booleans, tree, seen)
         short = bool(self.round_thresholds)
-        return replace(record, tree=replace(tree, gap=seen.gap), short=short).read_as(columns)
+        result = replace(result, tree=tree.with_gap(seen.gap), short=short)
+        self._fit_result = result.read_as(columns)
+        self._set_fitted_attributes(tree.n_leaves)

@@ -402,8 +402,8 @@ class TreeModel(
     def _set_fitted_attributes(self, n_leaves: int) -> Self:
         """Set the fitted attributes to those of the fit's tree with ``n_leaves`` leaves."""
         record = self._fit_result
-        now = record.at(n_leaves)
-        tree = now.tree
+        tree, label = record.at(n_leaves)
+        clusters, profiles = record.clusters(label)
         row = int(np.searchsorted(record.path["n_leaves"], n_leaves))
         self.tree_ = tree
         self.n_leaves_ = tree.n_leaves
@@ -412,14 +412,14 @@ class TreeModel(
         self.surrogate_inertia_ = float(record.path["surrogate_cost"][row])
         self.reference_centers_ = record.reference.centers
         self.reference_inertia_ = record.reference_cost
-        if record.rows is not None and now.labels is not None:
-            self.reference_labels_ = record.rows.reference_label
-            self.labels_ = now.labels
+        if record.leaf_of_row is not None and record.reference_labels is not None:
+            self.reference_labels_ = record.reference_labels
+            self.labels_ = label[record.leaf_of_row]
         else:  # of an earlier fit, they would be of other rows
             self.__dict__.pop("reference_labels_", None)
             self.__dict__.pop("labels_", None)
-        self.cluster_centers_ = now.means
-        self.cluster_profiles_ = now.profiles
+        self.cluster_centers_ = clusters.means(record.reference.centers)
+        self.cluster_profiles_ = profiles
         self.columns_ = record.columns
         saved = tree.cost_saved()
         self.feature_importances_ = saved / saved.sum() if saved.any() else saved

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from treemeans.costs import CostTable, Fixed, Scales
-from treemeans.rows import as_points
+from tests.helpers.training_data import price_rows
+from treemeans.costs import Fixed, Scales
 
 EPS = Fraction(2) ** -52
 
 
 def price(X, centers, weights=None, n_threads=1):
-    return CostTable.price(as_points(X), np.asarray(centers, dtype=float), weights, n_threads)
+    return price_rows(X, centers, weights, n_threads)
 
 
 def exact_costs(X, centers):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from fuzz import __main__ as command
 from fuzz import law, worker
 from fuzz.case import STORAGES, Case
 from fuzz.draw import COLUMNS, PARAMETERS, WEIGHTS, draw_case
 from fuzz.law import LAWS, check_case
 from fuzz.shrink import shrink
-
 from treemeans import ExKMC
 
 CASES = sorted(command.FOLDER.glob("*.json"))

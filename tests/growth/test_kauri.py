@@ -11,13 +11,13 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 
 from tests.helpers.datasets import kmeans, load
+from tests.helpers.training_data import data_of
 from tests.oracles.kauri_oracle import kauri_tree, kmeans_cost
 from treemeans import ExKMC, _core
-from treemeans.costs import CostTable
 from treemeans.growth import InMemoryTree, kauri
 from treemeans.limits import Limits
 from treemeans.progress import Progress
-from treemeans.rows import Table, as_points
+from treemeans.rows import as_points
 
 QUIET = Progress("", 1, False)
 MODULE = importlib.import_module("treemeans.growth.kauri")  # the package has the function
@@ -25,11 +25,11 @@ MODULE = importlib.import_module("treemeans.growth.kauri")  # the package has th
 
 def growing_for(X, weights=None, *, allowed=None, n_threads=1, **limits):
     """One leaf of all rows. The reference plays no part in Kauri: two rows are its centers."""
-    table = Table.of(X, n_threads, allowed)
     dense = X.toarray() if sparse.issparse(X) else X
     centers = np.ascontiguousarray(dense[[0, -1]], dtype=np.float64)
-    costs = CostTable.price(table.points, centers, weights, n_threads)
-    return InMemoryTree(table, costs, n_threads, Limits(**limits).for_rows(costs))
+    rules = Limits(**limits)
+    how = {"weights": weights, "rules": rules, "allowed": allowed, "n_threads": n_threads}
+    return InMemoryTree(data_of(X, centers, **how))
 
 
 def grown(X, k, n_leaves, weights=None, *, space=None, **how):

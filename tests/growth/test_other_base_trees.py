@@ -10,22 +10,22 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier
 
+from tests.helpers.training_data import data_of
 from tests.oracles.search_oracle import OracleTree, between, counted_rows
 from treemeans import ThresholdTree, _core
-from treemeans.costs import CostTable
 from treemeans.growth import InMemoryTree, cart, follow, kdtree, random_cuts
 from treemeans.limits import Limits
-from treemeans.rows import Table, as_points
+from treemeans.rows import as_points
 
 
 def growing_for(X, centers=None, weights=None, *, allowed=None, n_threads=1, **limits):
     """One leaf of all rows; where centers do not matter, two rows are the centers."""
-    table = Table.of(X, n_threads, allowed)
     if centers is None:
         dense = X.toarray() if sparse.issparse(X) else X
         centers = np.ascontiguousarray(dense[[0, -1]], dtype=np.float64)
-    costs = CostTable.price(table.points, centers, weights, n_threads)
-    return InMemoryTree(table, costs, n_threads, Limits(**limits).for_rows(costs))
+    rules = Limits(**limits)
+    how = {"weights": weights, "rules": rules, "allowed": allowed, "n_threads": n_threads}
+    return InMemoryTree(data_of(X, centers, **how))
 
 
 def column(*values):
@@ -135,10 +135,10 @@ def test_a_drawn_place_becomes_a_threshold(law, drawn, expected):
 @pytest.mark.parametrize("rng", [np.random.default_rng(0), np.random.RandomState(0)])
 def test_features_are_drawn_by_their_lengths(law, share, rng):
     X = np.array([[0.0, 0.0], [3.0, 1.0]])
-    table = growing_for(X, X)
+    data = data_of(X, X)
     first = 0
     for _ in range(1500):
-        growing = InMemoryTree(table.table, table.costs, 1)
+        growing = InMemoryTree(data)
         random_cuts(growing, X, rng, law=law)
         first += growing.feature[0] == 0
     assert first / 1500 == pytest.approx(share, abs=0.04)

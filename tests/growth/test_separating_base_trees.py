@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tests.helpers.datasets import kmeans, load
 from tests.helpers.plain_numpy import cluster_means, cost_to
+from tests.helpers.training_data import data_of, price_rows
 from tests.oracles.search_oracle import as_dense, counted_rows
 from tests.oracles.separating_oracle import Bounds, Problem, scores_by_value, separating_tree
 from tests.rows.test_search_oracle import (
@@ -22,7 +23,6 @@ from treemeans.costs import CostTable, Fixed
 from treemeans.growth import InMemoryTree, emn, exgreedy, imm
 from treemeans.limits import Limits
 from treemeans.progress import Progress
-from treemeans.rows import Table, as_points
 
 METHODS = {"imm": imm, "emn": emn, "exgreedy": exgreedy}
 RULES = st.sampled_from(sorted(METHODS))
@@ -33,13 +33,14 @@ STRUCTURE = ("feature", "threshold", "left", "right", "growth")
 
 
 def priced(X, centers, weights=None):
-    return CostTable.price(as_points(X), centers, weights, 1)
+    return price_rows(X, centers, weights)
 
 
 def built(rule, X, centers, costs, limits=None, allowed=None, n_threads=1):
     """The growing of a method. ``limits``: arguments of Limits."""
-    limits = None if limits is None else Limits(*limits).for_rows(costs)
-    growing = InMemoryTree(Table.of(X, n_threads, allowed), costs, n_threads, limits)
+    rules = None if limits is None else Limits(*limits)
+    how = {"rules": rules, "allowed": allowed, "n_threads": n_threads, "costs": costs}
+    growing = InMemoryTree(data_of(X, centers, **how))
     METHODS[rule](growing, centers, Progress("", 1, False))
     return growing
 
@@ -207,8 +208,8 @@ def test_costs_of_another_space(problem, rule):
     """As with a pipeline: prices that have nothing to do with the columns."""
     X, centers, weights = problem
     rng = np.random.default_rng(len(X))
-    elsewhere = CostTable.price(
-        as_points(rng.normal(size=(len(X), 2))), rng.normal(size=(len(centers), 2)), weights, 1
+    elsewhere = price_rows(
+        rng.normal(size=(len(X), 2)), rng.normal(size=(len(centers), 2)), weights
     )
     rows = counted_rows(len(X), weights)
     expected = separating_tree(problem_of(X, centers, elsewhere), rows, rule)

@@ -1,41 +1,50 @@
 """Random tables, ready to be refined on, and costs from scratch to compare with."""
 
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.helpers.plain_numpy import cluster_means, cost_to
-from treemeans.growth.base_tree import Task, grow
+from treemeans.costs import KMeansCost
+from treemeans.growth import grow
 from treemeans.limits import Limits
 from treemeans.progress import Progress
 from treemeans.refine.centered_tree import CenteredTree
-from treemeans.rows import Table
+from treemeans.rows import Table, as_points
 from treemeans.training_data import TrainingData
 
 QUIET = Progress("", 1, False)
 
 
-def ground_of(X, *, weights=None, rules=None, allowed=None, n_threads=1):
+def price_rows(X, centers, weights=None, n_threads=1):
+    """The cost table of squared distances."""
+    return KMeansCost(X, as_points(X), weights, n_threads).price(np.asarray(centers, dtype=float))
+
+
+def data_of(
+    X, centers=None, *, weights=None, rules=None, allowed=None, n_threads=1, costs=None, seed=0
+):
+    """Rows to grow a tree on; where centers do not matter, the origin is the only one."""
     table = Table.of(X, n_threads, allowed)
+    cost = KMeansCost(X, table.points, weights, n_threads)
+    centers = np.zeros((1, X.shape[1])) if centers is None else centers
     rules = Limits() if rules is None else rules
-    return TrainingData(X, table, X, table.points, weights, rules, n_threads)
+    return TrainingData.of(X, table, cost, rules, centers, costs=costs, seed=seed)
 
 
-def task_of(ground, centers, seed=0):
-    return Task(ground, centers, centers, ground.price(centers), 1, seed)
+def with_reference(data, centers, seed=0):
+    """The same rows and limits, priced by other centers."""
+    return TrainingData.of(data.X, data.table, data.cost, data.limits, centers, seed=seed)
 
 
-def grown_tree(task, base_tree, n_leaves):
-    return grow(task, base_tree, n_leaves, QUIET).freeze()
+def grown_tree(data, base_tree, n_leaves):
+    return grow(data, base_tree, n_leaves, QUIET).freeze()
 
 
-def centered_tree_of(ground, centers, n_leaves, base_tree="imm"):
-    """The centered of a grown tree."""
-    ground = replace(ground, reference_cost=ground.price(centers).cheapest)
-    task = task_of(ground, centers)
-    return CenteredTree.replay(ground, grown_tree(task, base_tree, n_leaves), centers, task.costs)
+def centered_tree_of(data, centers, n_leaves, base_tree="imm"):
+    """The centered tree of a grown tree."""
+    data = with_reference(data, centers)
+    return CenteredTree.replay(data, grown_tree(data, base_tree, n_leaves), centers, data.costs)
 
 
 def blobs(rng, n, d, k):
@@ -54,7 +63,7 @@ def blobs(rng, n, d, k):
 
 @st.composite
 def problems(draw, sizes=(12, 40, 150, 600), limited=False):
-    """(ground, centers, n_leaves)."""
+    """(data, centers, n_leaves)."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, d, k = draw(st.sampled_from(sizes)), draw(st.integers(1, 5)), draw(st.integers(2, 6))
     X, centers = blobs(rng, n, d, k)
@@ -69,14 +78,14 @@ def problems(draw, sizes=(12, 40, 150, 600), limited=False):
         allowed = rng.random(d) < 0.7
         allowed[rng.integers(d)] = True
     as_table = draw(st.sampled_from([np.asarray, sparse.csr_array]))
-    ground = ground_of(as_table(X), weights=weights, rules=rules, allowed=allowed)
-    return ground, centers, k + draw(st.integers(0, 6))
+    data = data_of(as_table(X), weights=weights, rules=rules, allowed=allowed)
+    return data, centers, k + draw(st.integers(0, 6))
 
 
-def rows_of(ground):
+def rows_of(data):
     """The rows as an array, and their weights."""
-    X = ground.X.toarray() if sparse.issparse(ground.X) else ground.X
-    return X, np.ones(len(X)) if ground.weights is None else ground.weights
+    X = data.X.toarray() if sparse.issparse(data.X) else data.X
+    return X, np.ones(len(X)) if data.weights is None else data.weights
 
 
 def surrogate_cost(centered):

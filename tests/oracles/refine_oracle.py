@@ -1,4 +1,4 @@
-"""Splits chosen again, slow and plain: what cpp/resplit and cpp/bonsai are compared with.
+"""Splits chosen again, slow and plain: what cpp/reoptimize and cpp/mutable_tree are compared with.
 
 Nothing of treemeans is used here. A tree is nested nodes; every look at a split sends every row of
 the node down both sides, and tries every feature and every gap between two values.

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tests.helpers.partitioned_cases import step_names
 from tests.partitioned.test_partitioned_kmeans import blobs, counted, inertia, partitioned
+from treemeans import _core
 from treemeans.costs import CostTable
 from treemeans.partitioned.clustering.partitioned_reference import (
     centers_in_columns,
@@ -247,7 +248,7 @@ def test_centers_in_columns_are_those_in_memory(weighted):
         reference = fit_reference_on(partitions, summary, pipeline, None, 0)
         found.append(centers_in_columns(partitions, reference, summary))
     space = Table.of(reference.space(SMALL, SMALL), 1).points
-    costs = CostTable.price(space, reference.centers, weights, 1)
+    costs = CostTable.of(*_core.price(space, reference.centers, 1), weights, 1)
     expected = reference.centers_in_columns(Table.of(SMALL, 1), costs, weights)
     np.testing.assert_allclose(found[0], expected, rtol=1e-9)
     assert np.isnan(found[0][3]).all()

@@ -57,7 +57,6 @@ def centers_of(X, k, weights=None):
 def fit(X, n_partitions, weights=None, seed=0, **parameters):
     """A model on partitioned rows of different sizes."""
     model = ExKMC(None, **parameters)
-    model._check()
     pieces = None if weights is None else split_rows(weights, n_partitions, seed)
     model._fit_partitioned(ListedPartitions(split_rows(X, n_partitions, seed), pieces))
     return model

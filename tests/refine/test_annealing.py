@@ -12,13 +12,13 @@ from tests.helpers.plain_numpy import cluster_means, cost_to, leaf_of
 from tests.helpers.training_data import (
     blobs,
     centered_tree_of,
-    ground_of,
+    data_of,
     grown_tree,
     kmeans_cost,
     problems,
     rows_of,
     surrogate_cost,
-    task_of,
+    with_reference,
 )
 from tests.refine.test_centered_tree import (
     assert_books_are_right,
@@ -26,7 +26,6 @@ from tests.refine.test_centered_tree import (
     no_more_than,
 )
 from treemeans import ExKMC
-from treemeans.growth.base_tree import Task
 from treemeans.limits import Limits
 from treemeans.progress import Progress
 from treemeans.refine import Budget, annealing, coreset, refine, refinement, search_budget
@@ -50,10 +49,10 @@ def rounds(n):
     return Budget(n, None, 1.0, Told())
 
 
-def start_of(seed=0, n=150, d=3, k=4, n_leaves=7, **ground):
+def start_of(seed=0, n=150, d=3, k=4, n_leaves=7, **data):
     """An optimized tree to search from."""
     X, centers = blobs(np.random.default_rng(seed), n, d, k)
-    centered = centered_tree_of(ground_of(X, **ground), centers, n_leaves)
+    centered = centered_tree_of(data_of(X, **data), centers, n_leaves)
     centered.recenter()
     centered.optimize(n_leaves, 1e-3, 5)
     return centered
@@ -70,8 +69,8 @@ def searched(start, n_rounds=25, n_leaves=7, seed=0, excess=0.1):
 @settings(max_examples=25)
 @given(problems(sizes=(12, 40, 150), limited=True))
 def test_a_search_never_ends_worse_and_keeps_to_the_limits(problem):
-    ground, centers, n_leaves = problem
-    start = centered_tree_of(ground, centers, n_leaves)
+    data, centers, n_leaves = problem
+    start = centered_tree_of(data, centers, n_leaves)
     start.recenter()
     cost, tree = start.cost, start.freeze()
     found = searched(start, 15, n_leaves, excess=100.0)  # so hot that costlier trees are accepted
@@ -102,7 +101,7 @@ def test_threads_do_not_matter():
 
 def test_where_every_row_is_with_its_nearest_center_there_is_nothing_to_search():
     X = np.ones((10, 2))
-    start = centered_tree_of(ground_of(X), np.array([[1.0, 1.0], [2.0, 2.0]]), 3)
+    start = centered_tree_of(data_of(X), np.array([[1.0, 1.0], [2.0, 2.0]]), 3)
     budget = rounds(5)
     found = search(start, 3, 1.0, budget, 1.0, np.random.default_rng(0))
     assert found is start
@@ -140,7 +139,7 @@ def test_a_look_ahead_finds_two_cuts_that_gain_together():
     X = np.column_stack([x, y, 100 * ((x < 10) ^ (y < 10))])
     centers = np.array([[9.5, 9.5, 0.0], [9.5, 9.5, 100.0]])
     allowed = np.array([True, True, False])
-    centered = centered_tree_of(ground_of(X, allowed=allowed), centers, 1, "none")
+    centered = centered_tree_of(data_of(X, allowed=allowed), centers, 1, "none")
     centered.grow(4)
     assert centered.tree.n_leaves == 1
     annealing._grow_to_size(centered, 4, np.random.default_rng(0))
@@ -191,18 +190,18 @@ def test_an_interrupted_fit_is_a_fit(monkeypatch):
 
 def test_an_interrupt_before_the_search_keeps_the_starts_that_are_ready(monkeypatch):
     X, centers = blobs(np.random.default_rng(4), 200, 3, 4)
-    task = task_of(ground_of(X), centers)
-    grown = grown_tree(task, "imm", 8)
+    data = with_reference(data_of(X), centers)
+    grown = grown_tree(data, "imm", 8)
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(refinement, "kauri_clusters", interrupted)
+    monkeypatch.setattr(refinement, "kauri", interrupted)
     budget = rounds(50)
     with pytest.warns(UserWarning, match="interrupted"):
-        found = refine("search", task, grown, 8, budget)
+        found = refine("search", data, grown, 8, budget)
     assert budget.rounds == 0
-    assert_refined(found, grown, task, 8)
+    assert_refined(found, grown, data, 8)
 
 
 # ---- budget --------------------------------------------------------------------------------------
@@ -298,8 +297,8 @@ def small_samples(monkeypatch):
 
 def test_few_rows_are_not_sampled(small_samples):
     X, _ = blobs(np.random.default_rng(0), 400, 3, 3)
-    ground = ground_of(X)
-    same = coreset.search_data(ground, np.random.default_rng(0))
+    data = data_of(X)
+    same = coreset.search_data(data, np.random.default_rng(0))
     assert same.table.n_rows == 400
     assert same.weights is None
     np.testing.assert_array_equal(same.X, X)
@@ -311,16 +310,16 @@ def test_a_sample_stands_for_all_rows_without_bias(small_samples, as_table, weig
     rng = np.random.default_rng(1)
     X, centers = blobs(rng, 2000, 3, 3)
     weights = rng.integers(0, 4, 2000) / 2 if weighted else None
-    ground = ground_of(as_table(X), weights=weights)
+    data = data_of(as_table(X), weights=weights)
     totals, costs = [], []
     for seed in range(200):
-        drawn = coreset.search_data(ground, np.random.default_rng(seed))
+        drawn = coreset.search_data(data, np.random.default_rng(seed))
         assert 120 < drawn.table.n_rows < 300
         totals.append(drawn.weights.sum())
-        costs.append(drawn.price(centers).cheapest)
+        costs.append(drawn.cost.price(centers).cheapest)
     for estimates, full in [
         (totals, 2000.0 if weights is None else weights.sum()),
-        (costs, ground.price(centers).cheapest),
+        (costs, data.cost.price(centers).cheapest),
     ]:
         error = np.std(estimates) / np.sqrt(len(estimates))
         assert abs(np.mean(estimates) - full) < 4 * error
@@ -333,7 +332,7 @@ def test_a_sample_misses_no_outlier_and_draws_no_row_without_weight(small_sample
     weights = np.ones(3000)
     weights[1000:2000] = 0.0
     for seed in range(10):
-        drawn = coreset.search_data(ground_of(X, weights=weights), np.random.default_rng(seed))
+        drawn = coreset.search_data(data_of(X, weights=weights), np.random.default_rng(seed))
         for row in (X[7], X[2500]):
             at = np.flatnonzero((row == drawn.X).all(axis=1))
             assert drawn.weights[at].tolist() == [1.0]
@@ -343,7 +342,7 @@ def test_a_sample_misses_no_outlier_and_draws_no_row_without_weight(small_sample
 def test_a_sample_is_the_same_for_a_seed(small_samples):
     X, _ = blobs(np.random.default_rng(3), 1000, 2, 3)
     first, second, other = (
-        coreset.search_data(ground_of(X), np.random.default_rng(seed)) for seed in (5, 5, 6)
+        coreset.search_data(data_of(X), np.random.default_rng(seed)) for seed in (5, 5, 6)
     )
     np.testing.assert_array_equal(first.X, second.X)
     np.testing.assert_array_equal(first.weights, second.weights)
@@ -351,8 +350,8 @@ def test_a_sample_is_the_same_for_a_seed(small_samples):
 
 
 def test_rows_all_in_one_place_are_drawn_evenly(small_samples):
-    ground = ground_of(np.ones((1000, 2)))
-    drawn = coreset.search_data(ground, np.random.default_rng(0))
+    data = data_of(np.ones((1000, 2)))
+    drawn = coreset.search_data(data, np.random.default_rng(0))
     assert 120 < drawn.table.n_rows < 300
     np.testing.assert_allclose(drawn.weights, 5.0)
 
@@ -360,14 +359,14 @@ def test_rows_all_in_one_place_are_drawn_evenly(small_samples):
 # ---- the whole recipe ----------------------------------------------------------------------------
 
 
-def refined(kind, task, n_leaves, n_rounds=15):
-    grown = grown_tree(task, "imm", n_leaves)
-    return grown, refine(kind, task, grown, n_leaves, rounds(n_rounds))
+def refined(kind, data, n_leaves, n_rounds=15):
+    grown = grown_tree(data, "imm", n_leaves)
+    return grown, refine(kind, data, grown, n_leaves, rounds(n_rounds))
 
 
-def assert_refined(found, grown, task, n_leaves):
+def assert_refined(found, grown, data, n_leaves):
     """No dearer than the grown tree, priced on all rows, and within the limits."""
-    X, weights = rows_of(task.ground)
+    X, weights = rows_of(data)
     refined_tree, centers = found
     tree = refined_tree.freeze()
     labels = tree.predict(X)
@@ -375,7 +374,7 @@ def assert_refined(found, grown, task, n_leaves):
     assert tree.surrogate_cost == pytest.approx(cost_to(X, labels, centers, weights), 1e-7)
     means = cluster_means(X, labels, weights, centers)
     before = grown.predict(X)
-    start = cost_to(X, before, cluster_means(X, before, weights, task.centers), weights)
+    start = cost_to(X, before, cluster_means(X, before, weights, data.centers), weights)
     assert cost_to(X, labels, means, weights) <= no_more_than(start)
     np.testing.assert_allclose(tree.weight[0], weights.sum())
 
@@ -384,10 +383,10 @@ def assert_refined(found, grown, task, n_leaves):
 @given(problems(sizes=(12, 40, 150), limited=True))
 @pytest.mark.parametrize("kind", ["local", "search"])
 def test_a_refined_tree_is_never_worse_than_the_one_it_came_from(kind, problem):
-    ground, centers, n_leaves = problem
-    task = task_of(ground, centers)
-    grown, found = refined(kind, task, n_leaves, 8)
-    assert_refined(found, grown, task, n_leaves)
+    data, centers, n_leaves = problem
+    data = with_reference(data, centers)
+    grown, found = refined(kind, data, n_leaves, 8)
+    assert_refined(found, grown, data, n_leaves)
 
 
 @pytest.mark.parametrize("as_table", [np.asarray, sparse.csr_array])
@@ -398,9 +397,9 @@ def test_a_search_on_a_sample_is_settled_on_all_rows(small_samples, as_table, le
         X, _ = blobs(np.random.default_rng(seed), 1500, 3, 4)
         centers = KMeans(4, n_init=1, random_state=0).fit(X).cluster_centers_
         rules = Limits(min_samples_leaf=least)
-        task = task_of(ground_of(as_table(X), rules=rules), centers, seed)
-        grown, found = refined("search", task, 8)
-        assert_refined(found, grown, task, 8)
+        data = with_reference(data_of(as_table(X), rules=rules), centers, seed)
+        grown, found = refined("search", data, 8)
+        assert_refined(found, grown, data, 8)
         tree = found[0].freeze()
         assert np.bincount(leaf_of(tree, X))[tree.leaves].min() >= least
 
@@ -414,28 +413,28 @@ def test_a_sampled_search_does_search_the_sample(small_samples, monkeypatch):
 
     monkeypatch.setattr(refinement, "search", watched)
     X, centers = blobs(np.random.default_rng(0), 1200, 3, 4)
-    refined("search", task_of(ground_of(X), centers), 8, 4)
+    refined("search", with_reference(data_of(X), centers), 8, 4)
     assert rows
     assert all(120 < n < 300 for n in rows)
 
 
 def test_the_whole_recipe_gives_the_same_tree_for_a_seed():
     X, centers = blobs(np.random.default_rng(5), 300, 3, 4)
-    task = task_of(ground_of(X), centers)
-    (_, first), (_, second) = (refined("search", task, 8, 30) for _ in range(2))
+    data = with_reference(data_of(X), centers)
+    (_, first), (_, second) = (refined("search", data, 8, 30) for _ in range(2))
     assert first[0].freeze() == second[0].freeze()
     np.testing.assert_array_equal(first[1], second[1])
 
 
 def test_clusters_are_numbered_as_in_the_reference():
     X, centers = blobs(np.random.default_rng(6), 300, 3, 5)
-    task: Task = task_of(ground_of(X), centers)
-    centered = centered_tree_of(task.ground, centers, 9)
+    data = with_reference(data_of(X), centers)
+    centered = centered_tree_of(data, centers, 9)
     centered.recenter()
     labels, cost = centered.tree.labels(), kmeans_cost(centered)
     centered.move_centers(centered.centers[[3, 0, 4, 1, 2]])
     assert surrogate_cost(centered) == pytest.approx(cost, rel=0.2)
-    refinement._match_labels(centered, task)
-    agree = (centered.tree.labels() == task.costs.nearest).mean()
-    assert agree >= (labels == task.costs.nearest).mean() - 1e-12
+    refinement._match_labels(centered, data)
+    agree = (centered.tree.labels() == data.costs.nearest).mean()
+    assert agree >= (labels == data.costs.nearest).mean() - 1e-12
     assert_books_are_right(centered)

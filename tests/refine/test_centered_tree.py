@@ -11,14 +11,14 @@ from tests.helpers.plain_numpy import leaf_of
 from tests.helpers.training_data import (
     blobs,
     centered_tree_of,
-    ground_of,
+    data_of,
     grown_tree,
     kmeans_cost,
     price_of_cuts,
     problems,
     rows_of,
     surrogate_cost,
-    task_of,
+    with_reference,
 )
 from treemeans.limits import Limits
 from treemeans.refine.centered_tree import CenteredTree
@@ -93,8 +93,8 @@ def state(centered):
 @settings(max_examples=60)
 @given(problems(), BASES, SOME_MOVES)
 def test_the_books_are_right_after_every_move(problem, base_tree, moves):
-    ground, centers, n_leaves = problem
-    centered = centered_tree_of(ground, centers, n_leaves, base_tree)
+    data, centers, n_leaves = problem
+    centered = centered_tree_of(data, centers, n_leaves, base_tree)
     assert_books_are_right(centered)
     for move in moves:
         MOVES[move](centered, n_leaves)
@@ -105,8 +105,8 @@ def test_the_books_are_right_after_every_move(problem, base_tree, moves):
 @settings(max_examples=100)
 @given(problems(), BASES, SOME_MOVES)
 def test_no_move_raises_the_surrogate_cost(problem, base_tree, moves):
-    ground, centers, n_leaves = problem
-    centered = centered_tree_of(ground, centers, n_leaves, base_tree)
+    data, centers, n_leaves = problem
+    centered = centered_tree_of(data, centers, n_leaves, base_tree)
     for move in moves:
         before = surrogate_cost(centered)
         MOVES[move](centered, n_leaves)
@@ -117,8 +117,8 @@ def test_no_move_raises_the_surrogate_cost(problem, base_tree, moves):
 @given(problems(), BASES, SOME_MOVES)
 def test_no_move_from_the_means_raises_the_kmeans_cost(problem, base_tree, moves):
     """Where the centers are the means, both costs are the same: the second assertion's bound."""
-    ground, centers, n_leaves = problem
-    centered = centered_tree_of(ground, centers, n_leaves, base_tree)
+    data, centers, n_leaves = problem
+    centered = centered_tree_of(data, centers, n_leaves, base_tree)
     for move in moves:
         before = kmeans_cost(centered)
         centered.recenter()
@@ -133,12 +133,12 @@ def test_no_move_from_the_means_raises_the_kmeans_cost(problem, base_tree, moves
 @settings(max_examples=40)
 @given(problems(), BASES)
 def test_choose_splits_ends_where_no_look_helps(problem, base_tree):
-    ground, centers, n_leaves = problem
-    centered = centered_tree_of(ground, centers, n_leaves, base_tree)
+    data, centers, n_leaves = problem
+    centered = centered_tree_of(data, centers, n_leaves, base_tree)
     centered.reoptimize()
     optimized = state(centered)
     again = CenteredTree.replay(
-        ground, centered.freeze(), centered.centers
+        data, centered.freeze(), centered.centers
     )  # no split is known to be best
     again.reoptimize()
     assert again.tree.cost == centered.tree.cost
@@ -149,8 +149,8 @@ def test_choose_splits_ends_where_no_look_helps(problem, base_tree):
 @settings(max_examples=40)
 @given(problems(limited=True), BASES, SOME_MOVES)
 def test_limits_hold_after_every_move(problem, base_tree, moves):
-    ground, centers, n_leaves = problem
-    centered = centered_tree_of(ground, centers, n_leaves, base_tree)
+    data, centers, n_leaves = problem
+    centered = centered_tree_of(data, centers, n_leaves, base_tree)
     for move in moves:
         MOVES[move](centered, n_leaves)
         assert_within_limits(centered)
@@ -178,7 +178,7 @@ def test_sparse_is_dense(seed, moves):
     """As long as the centers have few digits, the costs are the same bit by bit."""
     rng = np.random.default_rng(seed)
     X, centers = blobs(rng, 200, 4, 4)
-    trees = [centered_tree_of(ground_of(as_table(X)), centers, 7) for as_table in TABLES]
+    trees = [centered_tree_of(data_of(as_table(X)), centers, 7) for as_table in TABLES]
     for move in moves:
         for centered in trees:
             if move not in ("recenter", "optimize"):
@@ -197,7 +197,7 @@ TABLES = (np.asarray, sparse.csr_array, sparse.csc_matrix)
 def test_threads_do_not_matter(as_table):
     rng = np.random.default_rng(0)
     X, centers = blobs(rng, 9000, 10, 6)
-    trees = [centered_tree_of(ground_of(as_table(X), n_threads=n), centers, 12) for n in (1, 2)]
+    trees = [centered_tree_of(data_of(as_table(X), n_threads=n), centers, 12) for n in (1, 2)]
     for centered in trees:
         centered.optimize(12, 1e-4, 3)
     assert trees[0].freeze() == trees[1].freeze()
@@ -210,8 +210,8 @@ def test_threads_do_not_matter(as_table):
 @settings(max_examples=40)
 @given(problems(), SOME_MOVES)
 def test_a_copy_and_its_original_do_not_change_each_other(problem, moves):
-    ground, centers, n_leaves = problem
-    centered = centered_tree_of(ground, centers, n_leaves)
+    data, centers, n_leaves = problem
+    centered = centered_tree_of(data, centers, n_leaves)
     before = state(centered)
     copy = centered.copy()
     assert state(copy) == before
@@ -230,8 +230,8 @@ def test_a_copy_and_its_original_do_not_change_each_other(problem, moves):
 @given(problems(sizes=(12, 40, 150)), st.integers(0, 2**32))
 def test_cutting_and_collapsing_keep_the_books(problem, seed):
     """Numbers of removed nodes are used again, so a wrong link would show."""
-    ground, centers, n_leaves = problem
-    centered, rng = centered_tree_of(ground, centers, n_leaves), np.random.default_rng(seed)
+    data, centers, n_leaves = problem
+    centered, rng = centered_tree_of(data, centers, n_leaves), np.random.default_rng(seed)
     for _ in range(12):
         act(centered, rng)
         assert_books_are_right(centered)
@@ -268,7 +268,7 @@ def leaves_below(tree, node):
 
 def test_a_cut_beside_all_rows_is_not_made():
     centered = centered_tree_of(
-        ground_of(np.arange(6.0)[:, None]), np.array([[1.0], [4.0]]), 1, "none"
+        data_of(np.arange(6.0)[:, None]), np.array([[1.0], [4.0]]), 1, "none"
     )
     before = state(centered)
     assert centered.tree.split(0, 0, 7.0) is None
@@ -279,9 +279,9 @@ def test_a_cut_beside_all_rows_is_not_made():
 def test_cuts_of_a_tree_that_part_no_rows_are_left_out():
     X = np.arange(8.0)[:, None]
     centers = np.array([[1.0], [6.0]])
-    ground = ground_of(X)
-    tree = grown_tree(task_of(ground, centers), "kdtree", 4)
-    half = ground_of(X[:4])
+    data = data_of(X)
+    tree = grown_tree(with_reference(data, centers), "kdtree", 4)
+    half = data_of(X[:4])
     centered = CenteredTree.replay(half, tree, centers)
     assert centered.tree.n_leaves < tree.n_leaves
     assert_books_are_right(centered)
@@ -290,7 +290,7 @@ def test_cuts_of_a_tree_that_part_no_rows_are_left_out():
 def test_the_steps_grow_with_every_look_and_are_the_same_each_time():
     rng = np.random.default_rng(1)
     X, centers = blobs(rng, 300, 3, 4)
-    first, second = (centered_tree_of(ground_of(X), centers, 8) for _ in range(2))
+    first, second = (centered_tree_of(data_of(X), centers, 8) for _ in range(2))
     before = first.tree.steps
     for centered in (first, second):
         centered.reoptimize()
@@ -300,7 +300,7 @@ def test_the_steps_grow_with_every_look_and_are_the_same_each_time():
 def test_max_depth_stops_the_search_of_a_leaf():
     rng = np.random.default_rng(2)
     X, centers = blobs(rng, 200, 3, 5)
-    centered = centered_tree_of(ground_of(X, rules=Limits(max_depth=2)), centers, 20)
+    centered = centered_tree_of(data_of(X, rules=Limits(max_depth=2)), centers, 20)
     centered.grow(20)
     depth = dict(
         zip((node.number for node in centered.tree.nodes()), centered.freeze().depth, strict=True)
@@ -315,7 +315,7 @@ def test_growth_is_in_the_order_of_what_cuts_save():
     """A cut never comes before the one above it; of those that can come, the best is first."""
     rng = np.random.default_rng(3)
     X, centers = blobs(rng, 400, 3, 5)
-    centered = centered_tree_of(ground_of(X), centers, 12)
+    centered = centered_tree_of(data_of(X), centers, 12)
     centered.optimize(12, 1e-4, 5)
     tree = centered.freeze()
     leaf = leaf_of(tree, X)
@@ -349,8 +349,8 @@ def test_cuts_of_a_tree_that_the_limits_forbid_are_left_out(rules, allowed, n_le
     """Such as those of a tree that was searched on a sample of the rows."""
     X = np.column_stack([np.arange(8.0), np.zeros(8)])
     centers = X[[0, 2, 4, 6]]
-    tree = grown_tree(task_of(ground_of(X), centers), "kdtree", 4)
-    centered = CenteredTree.replay(ground_of(X, rules=rules, allowed=allowed), tree, centers)
+    tree = grown_tree(with_reference(data_of(X), centers), "kdtree", 4)
+    centered = CenteredTree.replay(data_of(X, rules=rules, allowed=allowed), tree, centers)
     assert centered.tree.n_leaves == n_leaves
     assert_within_limits(centered)
     assert_books_are_right(centered)
@@ -359,7 +359,7 @@ def test_cuts_of_a_tree_that_the_limits_forbid_are_left_out(rules, allowed, n_le
 def test_prices_beyond_all_costs_do_not_overflow():
     X, centers = np.arange(40.0)[:, None], np.linspace(0.0, 39.0, 8)[:, None]
     centered = centered_tree_of(
-        ground_of(X, rules=Limits(feature_costs=np.array([1e30]))), centers, 8
+        data_of(X, rules=Limits(feature_costs=np.array([1e30]))), centers, 8
     )
     assert centered.tree.n_leaves == 8
     assert centered.tree.cost >= 2**61

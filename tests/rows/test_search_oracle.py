@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from tests.helpers.training_data import price_rows
 from tests.oracles.search_oracle import (
     OracleTree,
     as_dense,
@@ -17,8 +18,6 @@ from tests.oracles.search_oracle import (
     label_leaves_by_surrogate,
 )
 from treemeans import ExKMC
-from treemeans.costs import CostTable
-from treemeans.rows import as_points
 
 # Centers are drawn at random, so some are nearest to no row.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -46,7 +45,7 @@ def built(X, centers, base_tree, max_leaves, weights=None, n_jobs=None):
 
 def expected(X, centers, base_tree, max_leaves, weights=None):
     """The tree of the oracle, from the estimator's cost table (test_costs.py checks that one)."""
-    costs = CostTable.price(as_points(X), centers, weights, 1)
+    costs = price_rows(X, centers, weights)
     regrets = costs.regrets.values
     if base_tree == "none":
         tree = OracleTree.one_leaf(counted_rows(X.shape[0], weights))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from treemeans.baselines.baseline_parameters import check_integer
-from treemeans.fit_result import FitResult, result_of_grown, take_stock
-from treemeans.growth.base_tree import Task
+from treemeans.fit_result import measure
 from treemeans.growth.given_tree import follow
 from treemeans.growth.in_memory_tree import InMemoryTree
-from treemeans.reference import Reference
+from treemeans.limits import Limits
+from treemeans.partitioned.readers.open_partitioned import as_partitioned
+from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 from treemeans.tree_estimator import TreeEstimator
 
@@ -25,37 +27,64 @@ from treemeans.tree_estimator import TreeEstimator
 class Baseline(TreeEstimator):
     """A tree that is grown in its own way, and priced by the reference as ExKMC's is.
 
-    A subclass grows its tree in ``_growing``.
+    A subclass grows its tree in ``_grow_tree``.
     """
 
     _reads_sparse: ClassVar[bool] = True
     _more_leaves: ClassVar[str]  # what a user can do about a tree that is too small
 
     @abstractmethod
-    def _grow_tree(self, task: Task) -> InMemoryTree:
+    def _grow_tree(self, data: TrainingData) -> InMemoryTree:
         """The finished tree, its leaves labelled."""
 
     def _check(self) -> None:
+        """Refuse parameters that cannot be."""
         check_integer(self, "n_clusters", or_none=True)
         if self.n_clusters is None and self.reference is None:
             raise ValueError("n_clusters=None takes the number from a reference; pass either.")
 
-    def _grow(self, task: Task, reference: Reference, plan: None) -> FitResult:
-        growing = self._grow_tree(task)
-        labels = np.array(growing.label, dtype=np.int32)
-        stock = take_stock(growing, reference.centers, task.ground, reference, task.costs)
-        return result_of_grown(stock, labels, reference)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster X and build the tree that explains the clusters.
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
-        super()._fit(X, sample_weight)
-        wanted = self._fit_result.reference.n_clusters
-        if self.n_leaves_ < wanted:
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight 2 counts as two rows; one of weight 0 as none.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from treemeans.baselines import IMM
+        >>> IMM(2, random_state=0).fit([[1.0], [2.0], [8.0], [9.0]]).labels_.tolist()
+        [1, 1, 0, 0]
+        """
+        self._check()
+        if as_partitioned(X, sample_weight) is not None:
+            raise ValueError(
+                f"{type(self).__name__} needs all rows in one memory; pass an array, for example "
+                "of a sample of the rows."
+            )
+        model = copy.copy(self)  # a fit that fails leaves no trace
+        raw, X = X, model._validate(X, reset=True)
+        data, reference = model._prepare(raw, X, sample_weight, Limits())
+        model.n_iter_ = 1
+        growing = model._grow_tree(data)
+        labels = np.array(growing.label, dtype=np.int32)
+        model._finish(measure(growing, data.centers, data, reference).of_grown(labels), data, raw)
+        self.__dict__ = model.__dict__
+        if self.n_leaves_ < reference.n_clusters:
             warnings.warn(
                 f"The tree has fewer leaves ({self.n_leaves_}) than clusters are wanted "
-                f"({wanted}); {self._more_leaves} for more leaves.",
+                f"({reference.n_clusters}); {self._more_leaves} for more leaves.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
+        return self
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
         if sparse.issparse(X) and not self._reads_sparse:
@@ -71,16 +100,16 @@ class Baseline(TreeEstimator):
         return tags
 
 
-def follow_tree(task: Task, tree: ThresholdTree) -> tuple[InMemoryTree, dict[int, int]]:
+def follow_tree(data: TrainingData, tree: ThresholdTree) -> tuple[InMemoryTree, dict[int, int]]:
     """A tree cut as ``tree`` is, and its node for each node of the tree.
 
     Thresholds move half way between values, and leaves are labelled by the surrogate cost.
     """
-    growing = task.new_tree()
+    growing = InMemoryTree(data)
     return growing, follow(growing, tree, recenter=True)
 
 
-def rows_and_weights(task: Task) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def rows_and_weights(data: TrainingData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The rows of a dense table in full precision, and their weights."""
-    X, weights = np.asarray(task.ground.X, dtype=np.float64), task.ground.weights
+    X, weights = np.asarray(data.X, dtype=np.float64), data.weights
     return X, np.ones(len(X)) if weights is None else weights

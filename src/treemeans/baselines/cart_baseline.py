@@ -6,9 +6,9 @@ import numpy as np
 
 from treemeans.baselines.baseline import Baseline, follow_tree
 from treemeans.baselines.baseline_parameters import check_choice, check_integer
-from treemeans.growth.base_tree import Task
 from treemeans.growth.cart import cart
 from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.training_data import TrainingData
 from treemeans.validation import check_max_leaves
 
 LEAF_LABELS = ("majority", "cost")
@@ -75,12 +75,11 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         check_integer(self, "max_leaf_nodes", or_none=True)
         check_choice(self, "leaf_label", LEAF_LABELS)
 
-    def _grow_tree(self, task: Task) -> InMemoryTree:
-        ground, costs = task.ground, task.costs
-        n_leaves = check_max_leaves(self.max_leaf_nodes, len(task.centers), None)
-        limits, allowed = ground.limits.for_rows(costs), ground.table.allowed
-        tree = cart(ground.X, costs, ground.weights, n_leaves, limits, allowed)
-        growing, _ = follow_tree(task, tree)
+    def _grow_tree(self, data: TrainingData) -> InMemoryTree:
+        n_leaves = check_max_leaves(self.max_leaf_nodes, len(data.centers), None)
+        limits = data.limits.for_rows(data.costs)
+        tree = cart(data.X, data.costs, data.weights, n_leaves, limits, data.table.allowed)
+        growing, _ = follow_tree(data, tree)
         if self.leaf_label == "majority":
             _label_by_majority(growing)
         return growing

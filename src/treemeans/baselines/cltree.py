@@ -13,8 +13,8 @@ from treemeans.baselines.baseline_parameters import (
 )
 from treemeans.baselines.cltree_growth import PrunedCLTree, overgrow, touching
 from treemeans.baselines.cltree_split import CRITERIA
-from treemeans.growth.base_tree import Task
 from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.training_data import TrainingData
 
 
 class CLTree(Baseline):
@@ -104,13 +104,13 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         check_choice(self, "criterion", tuple(CRITERIA))
         check_flag(self, "merge_touching")
 
-    def _grow_tree(self, task: Task) -> InMemoryTree:
-        X, weights = rows_and_weights(task)
+    def _grow_tree(self, data: TrainingData) -> InMemoryTree:
+        X, weights = rows_and_weights(data)
         grown = overgrow(
             X, weights, min_split=self.min_split, min_y=self.min_y, criterion=self.criterion
         )
         pruned = grown.prune(self.min_y, self.min_rd)
-        growing, place = follow_tree(task, pruned.tree)
+        growing, place = follow_tree(data, pruned.tree)
         if self.merge_touching:
             _label_together(growing, place, pruned, self.min_rd)
         return growing

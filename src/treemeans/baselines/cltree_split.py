@@ -84,8 +84,8 @@ class Regions:
     ----------
     low, high : the ends
     y, n : points and virtual points in it
-    begin, end : its stretch of the node's distinct values
-    before : points up to where the stretch begins
+    begin, end : its range in the node's distinct values
+    before : points up to where that range begins
     """
 
     low: Floats

@@ -9,8 +9,8 @@ from treemeans.baselines.baseline import Baseline, follow_tree, rows_and_weights
 from treemeans.baselines.baseline_parameters import check_choice, check_integer, check_number
 from treemeans.baselines.cubt_growth import MINDEV_RULES, overgrow
 from treemeans.baselines.cubt_pruning import JOINS, Pruner, join
-from treemeans.growth.base_tree import Task
 from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.training_data import TrainingData
 from treemeans.validation import check_max_leaves
 
 
@@ -124,9 +124,9 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         check_choice(self, "mindev_rule", MINDEV_RULES)
         check_choice(self, "join", tuple(JOINS))
 
-    def _grow_tree(self, task: Task) -> InMemoryTree:
-        X, weights = rows_and_weights(task)
-        k = len(task.centers)
+    def _grow_tree(self, data: TrainingData) -> InMemoryTree:
+        X, weights = rows_and_weights(data)
+        k = len(data.centers)
         if self.max_leaf_nodes is not None:
             check_max_leaves(self.max_leaf_nodes, k, None)
         growth = overgrow(
@@ -140,7 +140,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         )
         pruned = Pruner(growth).prune(self.mindist, self.alpha, self.max_leaf_nodes)
         groups = join(growth, pruned.leaves, k, self.join, self.alpha)
-        growing, place = follow_tree(task, pruned.tree)
+        growing, place = follow_tree(data, pruned.tree)
         _label_by_group(growing, [place[leaf] for leaf in pruned.tree.leaves.tolist()], groups)
         return growing
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 from treemeans.baselines.baseline import Baseline
-from treemeans.growth.base_tree import Task
 from treemeans.growth.imm import imm
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.progress import Progress
+from treemeans.training_data import TrainingData
 
 
 class IMM(Baseline):
@@ -56,7 +56,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _grow_tree(self, task: Task) -> InMemoryTree:
-        growing = task.new_tree()
-        imm(growing, task.columns, Progress("", 1, False))
+    def _grow_tree(self, data: TrainingData) -> InMemoryTree:
+        growing = InMemoryTree(data)
+        imm(growing, data.center_columns, Progress("", 1, False))
         return growing

@@ -4,9 +4,9 @@ from typing import Any
 
 from treemeans.baselines.baseline import Baseline
 from treemeans.baselines.baseline_parameters import check_integer
-from treemeans.growth.base_tree import Task
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.kdtree import kdtree
+from treemeans.training_data import TrainingData
 from treemeans.validation import check_max_leaves
 
 
@@ -67,7 +67,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         super()._check()
         check_integer(self, "max_leaf_nodes", or_none=True)
 
-    def _grow_tree(self, task: Task) -> InMemoryTree:
-        growing = task.new_tree()
-        kdtree(growing, check_max_leaves(self.max_leaf_nodes, len(task.centers), None))
+    def _grow_tree(self, data: TrainingData) -> InMemoryTree:
+        growing = InMemoryTree(data)
+        kdtree(growing, check_max_leaves(self.max_leaf_nodes, len(data.centers), None))
         return growing

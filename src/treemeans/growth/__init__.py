@@ -3,7 +3,7 @@
 from treemeans.growth.cart import cart
 from treemeans.growth.emn import emn
 from treemeans.growth.exgreedy import exgreedy
-from treemeans.growth.expansion import expand
+from treemeans.growth.expansion import expand, grow
 from treemeans.growth.given_tree import follow
 from treemeans.growth.imm import imm
 from treemeans.growth.in_memory_tree import InMemoryTree
@@ -18,6 +18,7 @@ __all__ = [
     "exgreedy",
     "expand",
     "follow",
+    "grow",
     "imm",
     "kauri",
     "kdtree",

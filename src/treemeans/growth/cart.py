@@ -38,18 +38,11 @@ def cart(
     limits : depth and weight of a leaf bind here; `follow` sees to the prices
     allowed : features that may be cut
     """
-    share = limits.min_weight / costs.total_weight
-    if n_leaves < 2 or share > 0.5 or limits.max_depth == 0 or not allowed.any():
+    parameters = limits.for_decision_tree(costs.total_weight, weighted=weights is not None)
+    if n_leaves < 2 or parameters is None or not allowed.any():
         return _one_leaf(X.shape[1])
     features = np.flatnonzero(allowed)
-    classifier = DecisionTreeClassifier(
-        max_leaf_nodes=n_leaves,
-        max_depth=limits.max_depth,
-        min_samples_leaf=limits.min_weight if weights is None else 1,
-        # A hair less, so that rounding does not refuse a leaf of just that weight.
-        min_weight_fraction_leaf=0.0 if weights is None else share * (1.0 - 1e-9),
-        random_state=0,
-    )
+    classifier = DecisionTreeClassifier(max_leaf_nodes=n_leaves, random_state=0, **parameters)
     ranked, values = _ranked(X if allowed.all() else X[:, features])
     classifier.fit(ranked, costs.nearest, weights)
     tree = from_sklearn(classifier)

@@ -21,6 +21,5 @@ def emn(growing: InMemoryTree, centers: NDArray[np.float64], progress: Progress)
     centers : as for `imm`
     """
     by_feature = np.ascontiguousarray(centers.T)
-    least = max(1, growing.limits.min_weight)
-    search = MistakeSearch(growing, by_feature, per_center=True, least=least)
+    search = MistakeSearch(growing, by_feature, per_center=True, empty_sides=False)
     separate(growing, by_feature, search, progress)

@@ -29,14 +29,9 @@ def exgreedy(growing: InMemoryTree, centers: NDArray[np.float64], progress: Prog
 
 class _GreedySearch:
     def __init__(self, growing: InMemoryTree, by_feature: NDArray[np.float64]) -> None:
-        weights = growing.costs.weights
         self._growing = growing
         self._by_feature = by_feature
-        self._limits = _core.Limits(
-            None if weights is None else weights.values,
-            max(1, growing.limits.min_weight),
-            growing.slot_prices,
-        )
+        self._limits = growing.limits.for_kernel(growing.weights, growing.slot_prices)
 
     def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
         """The best cut with one of the ``members`` on each side; None if there is none."""

@@ -1,5 +1,6 @@
 """A base tree the user brings: a ThresholdTree, or a fitted decision tree of scikit-learn."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,33 @@ from numpy.typing import NDArray
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.proposed_cut import RowCut, mid_gap
 from treemeans.tree import ThresholdTree
+
+Sides = tuple[int | None, int | None]
+
+
+def replay(tree: ThresholdTree, cut: Callable[[int, int], Sides | None]) -> dict[int, int]:
+    """Make the cuts of a tree on other rows, in the order in which it grew.
+
+    Parameters
+    ----------
+    cut : is given a node there and the node of ``tree``, cuts the one as the other is cut, and
+        returns where the two sides are. A side that is None is dropped, with all that is below it;
+        None drops both.
+
+    Returns
+    -------
+    The node there for each node of the tree that is not dropped.
+    """
+    place = {0: 0}
+    inner = np.flatnonzero(~tree.is_leaf)
+    for node in inner[np.argsort(tree.growth[inner])].tolist():
+        sides = cut(place[node], node) if node in place else None
+        if sides is None:
+            continue
+        for child, there in zip((tree.left[node], tree.right[node]), sides, strict=True):
+            if there is not None:
+                place[int(child)] = there
+    return place
 
 
 def follow(
@@ -27,19 +55,16 @@ def follow(
     -------
     The growing tree's node for each node of the tree that is not dropped.
     """
-    place = {0: 0}
-    inner = np.flatnonzero(~tree.is_leaf)
-    for node in inner[np.argsort(tree.growth[inner])].tolist():
-        if node not in place:
-            continue
-        here, feature, threshold = place[node], int(tree.feature[node]), float(tree.threshold[node])
-        cut = RowCut.of(growing, here, feature, threshold)
-        if not cut.is_permitted(priced=priced):
-            continue
-        middle = mid_gap(cut.values, threshold) if recenter else threshold
-        children = growing.split(here, feature, threshold if middle is None else middle)
-        place[int(tree.left[node])], place[int(tree.right[node])] = children
-    return place
+
+    def cut(here: int, node: int) -> Sides | None:
+        feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        proposed = RowCut.of(growing, here, feature, threshold)
+        if not proposed.is_permitted(priced=priced):
+            return None
+        middle = mid_gap(proposed.values, threshold) if recenter else threshold
+        return growing.split(here, feature, threshold if middle is None else middle)
+
+    return replay(tree, cut)
 
 
 def from_sklearn(estimator: Any) -> ThresholdTree:

@@ -67,11 +67,18 @@ class GrowingTree(ABC):
 
     @abstractmethod
     def least_cut(self, node: int) -> Cut | None:
-        """The cut of a leaf that leaves the least surrogate cost."""
+        """The cut of a leaf that leaves the least surrogate cost, within the limits."""
 
     def may_cut(self, node: int) -> bool:
         """Whether the limits leave room for a cut of this leaf."""
         return self.limits.may_cut(self.depth[node], lambda: self.weight(node))
+
+    def is_worth_making(self, node: int, cut: Cut) -> bool:
+        """Whether the best cut of a leaf saves enough for its price."""
+        if self.limits.feature_costs is None:
+            return True
+        saved = self.regret(node) - cut.cost
+        return self.limits.worth_making(saved, lambda: self.price_of(cut.feature))
 
     def price_of(self, feature: int) -> int:
         """What a cut on a feature must save more than, in fixed point."""
@@ -85,6 +92,12 @@ class GrowingTree(ABC):
     def regret(self, node: int) -> int:
         """What the node's rows cost beyond each one's cheapest center, with the best label."""
         return int(self.totals[node].min())
+
+    def begin_expansion(self) -> None:
+        """Keep the base tree's labels; from now on leaves carry their cheapest center."""
+        self.base_labels = np.array(self.label, dtype=np.int32)
+        for leaf in self.leaves:
+            self.relabel(leaf)
 
     def relabel(self, node: int) -> None:
         """Label a node with its cheapest center, if it has rows."""

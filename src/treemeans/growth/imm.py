@@ -22,6 +22,5 @@ def imm(growing: InMemoryTree, centers: NDArray[np.float64], progress: Progress)
         first gets one.
     """
     by_feature = np.ascontiguousarray(centers.T)
-    least = growing.limits.min_weight if growing.limits.min_weight > 1 else 0
-    search = MistakeSearch(growing, by_feature, per_center=False, least=least)
+    search = MistakeSearch(growing, by_feature, per_center=False, empty_sides=True)
     separate(growing, by_feature, search, progress)

@@ -6,52 +6,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.costs import CostTable
 from treemeans.growth.growing_tree import Cut, GrowingTree
-from treemeans.limits import Limits
-from treemeans.rows import Table
+from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 
 
 class InMemoryTree(GrowingTree):
-    """A sprout whose rows are at hand.
+    """A growing tree that keeps the rows of every node.
 
-    The rows of a node stand together in ``_rows``, so those of its children are two neighbouring
-    parts of the same stretch.
+    The rows of a node are neighbours in ``_rows``: a cut sorts its slice into that of the left
+    child and that of the right one. Nothing is copied, and rows stay ascending within a node.
     """
 
     totals: list[NDArray[np.int64]]
 
-    def __init__(
-        self, table: Table, costs: CostTable, n_threads: int, limits: Limits | None = None
-    ) -> None:
+    def __init__(self, data: TrainingData) -> None:
         super().__init__()
-        self.table = table
-        self.costs = costs
-        self.n_threads = n_threads
-        self.limits = Limits() if limits is None else limits
-        self.allowed = table.allowed
-        self.whole = costs.whole
-        self.slot_prices = self.limits.slot_prices(table.bins.feature, costs.whole)
-        self.cut_limits = _core.Limits(
-            None if costs.weights is None else costs.weights.values,
-            self.limits.min_weight,
-            self.slot_prices,
-        )
+        self.table, self.costs, self.n_threads = data.table, data.costs, data.n_threads
+        self.limits = data.limits.for_rows(self.costs)
+        self.allowed = self.table.allowed
+        self.whole = data.reference_cost / self.costs.regrets.unit
+        self.weights = None if self.costs.weights is None else self.costs.weights.values
+        self.slot_prices = data.slot_prices(self.costs)
+        self._kernel_limits = self.limits.for_kernel(self.weights, self.slot_prices)
         self.totals = []
-        self._stretch: list[tuple[int, int]] = []
-        self._rows = costs.rows.copy()
+        self._slice: list[tuple[int, int]] = []
+        self._rows = self.costs.rows.copy()
         self._add(0, len(self._rows), self._sum(self._rows), label=0, depth=0)
 
     def rows(self, node: int) -> NDArray[np.int32]:
         """Rows in a node, ascending."""
-        begin, end = self._stretch[node]
+        begin, end = self._slice[node]
         return self._rows[begin:end]
 
     def weight(self, node: int) -> int:
         """Weight of a node's rows: their number, or in units of the cost table's weights."""
-        rows, weights = self.rows(node), self.costs.weights
-        return len(rows) if weights is None else int(weights.values[rows].sum())
+        rows = self.rows(node)
+        return len(rows) if self.weights is None else int(self.weights[rows].sum())
 
     def is_empty(self, node: int) -> bool:
         """Whether a node has no rows."""
@@ -59,7 +50,7 @@ class InMemoryTree(GrowingTree):
 
     def split(self, node: int, feature: int, threshold: float) -> tuple[int, int]:
         """Cut a leaf. Its children are labelled by the surrogate cost."""
-        begin, end = self._stretch[node]
+        begin, end = self._slice[node]
         n_left = _core.partition(
             self.table.points, self._rows[begin:end], feature, threshold, self.n_threads
         )
@@ -78,21 +69,24 @@ class InMemoryTree(GrowingTree):
         return left, right
 
     def least_cut(self, node: int) -> Cut | None:
-        """The cut of a leaf that leaves the least surrogate cost."""
-        return _core.surrogate_cut(
+        """The cut of a leaf that leaves the least surrogate cost, within the limits."""
+        if not self.may_cut(node):
+            return None
+        cut = _core.surrogate_cut(
             self.table.bins,
             self.table.points,
             self.rows(node),
             self.costs.regrets.values,
             self.totals[node],
             self.cheapest(node),
-            self.cut_limits,
+            self._kernel_limits,
             self.n_threads,
         )
+        return cut if cut is None or self.is_worth_making(node, cut) else None
 
     def leaf_of_row(self) -> NDArray[np.int32]:
         """Leaf of every row of the table; -1 for a row without weight, which is in none."""
-        leaves = sorted(self.leaves, key=lambda leaf: self._stretch[leaf])
+        leaves = sorted(self.leaves, key=lambda leaf: self._slice[leaf])
         found = np.full(self.table.n_rows, -1, dtype=np.int32)
         found[self._rows] = np.repeat(leaves, [len(self.rows(leaf)) for leaf in leaves])
         return found
@@ -114,7 +108,7 @@ class InMemoryTree(GrowingTree):
             right=np.array(self.right),
             label=np.array(self.label),
             n_features=self.table.n_features,
-            weight=np.diff(self._stretch)[:, 0].astype(np.float64)
+            weight=np.diff(self._slice)[:, 0].astype(np.float64)
             if weights is None
             else weights.to_float(self._sum_by_node(weights.values)),
             costs=base.to_float(self._sum_by_node(base.values))[:, None]
@@ -125,7 +119,7 @@ class InMemoryTree(GrowingTree):
     def _add(self, begin: int, end: int, totals: NDArray[np.int64], label: int, depth: int) -> int:
         """A new leaf; an empty one keeps ``label``, its parent's."""
         self.totals.append(totals)
-        self._stretch.append((begin, end))
+        self._slice.append((begin, end))
         return self.add_leaf(int(totals.argmin()) if end > begin else label, depth)
 
     def _sum(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -134,5 +128,5 @@ class InMemoryTree(GrowingTree):
     def _sum_by_node(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sum of a column over the rows of each node."""
         upto = np.concatenate([[0], np.cumsum(values[self._rows])])
-        begin, end = np.array(self._stretch).T
+        begin, end = np.array(self._slice).T
         return np.asarray(upto[end] - upto[begin])

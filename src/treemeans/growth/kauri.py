@@ -127,7 +127,7 @@ def _grow(
             f"to {used.max():g} here: more than a factor of {_MOST_RANGE:g} is beyond its accuracy."
         )
     features = np.flatnonzero(growing.table.allowed)
-    units = None if costs.weights is None else costs.weights.values
+    units = growing.weights
     weight = len(rows) if units is None else int(units[rows].sum())
     sampled_cost = costs.cheapest * (weight / costs.total_weight)
     prices = np.zeros(len(features))
@@ -139,11 +139,7 @@ def _grow(
         space,
         rows,
         weights,
-        _core.Limits(
-            units,
-            max(1, limits.min_weight * weight // costs.total_weight),
-            max_depth=limits.max_depth,
-        ),
+        limits.for_some_rows(weight, costs.total_weight).for_kernel(units),
         max_clusters,
         features.tolist(),
         prices.tolist(),

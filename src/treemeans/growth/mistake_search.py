@@ -19,7 +19,7 @@ class MistakeSearch:
     ----------
     by_feature : (n_features, k), the centers
     per_center : whether the mistakes are divided by the smaller number of centers on either side
-    least : weight that must lie on each side of a cut; 0 where a side may be empty
+    empty_sides : whether a side may be without rows, if it has a center
     """
 
     def __init__(
@@ -28,23 +28,21 @@ class MistakeSearch:
         by_feature: NDArray[np.float64],
         *,
         per_center: bool,
-        least: int,
+        empty_sides: bool,
     ) -> None:
         costs = growing.costs
         self._growing = growing
         self._by_feature = by_feature
         self._per_center = per_center
         self._shift = SHIFT if costs.weights is None else 0
-        weights = None if costs.weights is None else costs.weights.values
-        prices = growing.limits.slot_prices(
-            growing.table.bins.feature, math.ldexp(costs.total_weight, self._shift)
-        )
-        self._limits = _core.Limits(weights, least, prices)
+        whole = math.ldexp(costs.total_weight, self._shift)
+        prices = growing.limits.slot_prices(growing.table.bins.feature, whole)
+        self._limits = growing.limits.for_kernel(growing.weights, prices, empty_sides=empty_sides)
         self._counts = _core.MistakeCounts(
             growing.table.bins,
             costs.n_clusters,
             costs.nearest,
-            weights,
+            growing.weights,
             np.ones(growing.table.n_rows, dtype=np.uint8),
             growing.n_threads,
         )

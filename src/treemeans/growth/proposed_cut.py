@@ -55,11 +55,11 @@ class RowCut:
     @property
     def lighter_weight(self) -> int:
         """Weight of the rows on the side that has less."""
-        weights = self.growing.costs.weights
+        weights = self.growing.weights
         if weights is None:
             n_left = int(self._left.sum())
             return min(n_left, len(self._left) - n_left)
-        on_left = int(weights.values[self.growing.rows(self.node)[self._left]].sum())
+        on_left = int(weights[self.growing.rows(self.node)[self._left]].sum())
         return min(on_left, self.weight - on_left)
 
     @property

@@ -57,15 +57,15 @@ def random_cuts(
 
 @dataclass(frozen=True)
 class _Scales:
-    """Every feature stretched, so that a place drawn uniformly along it follows the law.
+    """Every feature rescaled, so that a place drawn uniformly along it follows the law.
 
     Attributes
     ----------
     values : (k, features) of the centers
     ordered : the same, each feature's in ascending order
     rank : (k, features), where a center stands in that order
-    steps : (k - 1, features), stretched length of the gap between two neighbours
-    law : how a gap is stretched
+    steps : (k - 1, features), rescaled length of the gap between two neighbours
+    law : how a gap is rescaled
     """
 
     values: NDArray[np.float64]

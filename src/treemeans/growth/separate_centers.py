@@ -34,7 +34,7 @@ def separate(
     by_feature : (n_features, k), the centers. One with a NaN (a cluster without rows has no place
         in a pipeline's input) gets no leaf; of centers that coincide, only the first gets one.
     """
-    alone: list[tuple[int, int]] = []
+    single: list[tuple[int, int]] = []  # leaves and the center they were made for
     queue = deque([(0, np.flatnonzero(np.isfinite(by_feature).all(axis=0)))])
     while queue:
         node, members = queue.popleft()
@@ -42,7 +42,7 @@ def separate(
         cut = search.cut(node, members) if several and growing.may_cut(node) else None
         if cut is None:
             if not (several and _limited(growing, node)):
-                alone.append((node, int(members[0])))
+                single.append((node, int(members[0])))
             continue
         goes_left = by_feature[cut.feature] <= cut.threshold
         left, right = growing.split(node, cut.feature, cut.threshold)
@@ -52,11 +52,11 @@ def separate(
         progress.update(growing.n_leaves)
     for node in growing.leaves:
         growing.relabel(node)
-    for node, center in alone:
+    for node, center in single:
         label_by_center(growing, node, center)
 
 
 def _limited(growing: GrowingTree, node: int) -> bool:
     """Whether there might be more cuts if the user had set no limits."""
     few = not growing.allowed.all()
-    return few or growing.limits.min_weight > 1 or not growing.may_cut(node)
+    return few or growing.limits.restrict_leaves or not growing.may_cut(node)

@@ -87,7 +87,6 @@ def read_fit(entries: Entries, version: int) -> FitResult:
         spread=entries.floats("spread", len(columns), least=0.0),
         columns=columns,
         short=entries.flag("short"),
-        rows=None,
         given_names=_read_names(entries, len(centers)),
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.columns.detect_columns import detect_columns
-from treemeans.fit_result import FitResult, result_of_grown
+from treemeans.fit_result import FitResult
 from treemeans.growth.expansion import expand
 from treemeans.limits import Limits
 from treemeans.partitioned.clustering.partitioned_reference import (
@@ -87,8 +87,8 @@ def _fit(
         tree.label = base_labels.tolist()
     n_rounds = 0
     if options.refining is None:
-        stock, seen = measure_leaves(data, tree, data.cost_builder)
-        record = result_of_grown(stock, base_labels, data.reference)
+        measured, seen = measure_leaves(data, tree, data.cost_builder)
+        record = measured.of_grown(base_labels)
     else:
         record, seen, n_rounds = refine_partitioned(
             data, tree, options.refining, tree_seed(options.random_state), options.verbose
@@ -137,9 +137,10 @@ def grow_tree(
     elif options.base_tree == "imm":
         grow_imm(tree, quiet)
     tree.settle()
-    base_labels = np.array(tree.label, dtype=np.int32)
-    expand(tree, max_leaves, quiet)
-    return tree, base_labels
+    tree.begin_expansion()
+    expand(tree, tree.leaves, max_leaves, tree.least_cut)
+    assert tree.base_labels is not None  # the expansion has begun
+    return tree, tree.base_labels
 
 
 def _passes_for_reference(options: PartitionedFitOptions) -> int:

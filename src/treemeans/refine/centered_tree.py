@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.costs import CostTable
-from treemeans.growth.expansion import grow_by_gain
+from treemeans.costs import Clusters, CostTable
+from treemeans.growth.expansion import expand
+from treemeans.growth.given_tree import Sides, replay
 from treemeans.growth.growing_tree import Cut
-from treemeans.limits import Limits
-from treemeans.training_data import Clusters, TrainingData
+from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree, parents_first
 
 _ANY_NUMBER = 2**62
@@ -75,7 +75,7 @@ class CenteredTree:
         costs more at first, but it has leaves to spare: where they grow again, it can end far below
         the first one.
         """
-        costs = data.price(centers) if costs is None else costs
+        costs = data.cost.price(centers) if costs is None else costs
         whole = cls._root(data, centers, costs)
         if not whole._make_cuts(tree, whole=True):
             return [whole]
@@ -88,41 +88,35 @@ class CenteredTree:
         cls, data: TrainingData, centers: NDArray[np.float64], costs: CostTable
     ) -> CenteredTree:
         """One leaf with all rows."""
-        limits = data.limits.for_rows(costs)
+        weights = None if costs.weights is None else costs.weights.values
         tree = _core.MutableTree(
             data.table.bins,
             data.table.points,
             costs.regrets.values,
             costs.rows,
-            _core.Limits(
-                None if costs.weights is None else costs.weights.values,
-                limits.min_weight,
-                data.slot_prices(costs),
-                limits.max_depth,
-            ),
+            data.limits.for_rows(costs).for_kernel(weights, data.slot_prices(costs)),
         )
         return cls(data, tree, centers, costs)
 
     def _make_cuts(self, tree: ThresholdTree, *, whole: bool) -> bool:
         """Cut a tree of one leaf as ``tree`` is cut; return whether some cut parts no rows."""
-        place = {0: 0}  # of each node of ``tree``, the node here
         n_rows: NDArray[np.intp] | None = None
         passed = False
-        inner = np.flatnonzero(~tree.is_leaf)
-        for node in inner[np.argsort(tree.growth[inner])].tolist():
-            if node not in place:
-                continue
-            here, sides = place[node], (int(tree.left[node]), int(tree.right[node]))
+
+        def cut(here: int, node: int) -> Sides | None:
+            nonlocal n_rows, passed
             children = self.tree.split(here, int(tree.feature[node]), float(tree.threshold[node]))
-            if children is not None:
-                place.update(zip(sides, children, strict=True))
-            elif whole:
-                # Counting takes a pass over the rows, which most trees do not need.
-                n_rows = self._rows_of_nodes(tree) if n_rows is None else n_rows
-                with_rows = [side for side in sides if n_rows[side] > 0]
-                if len(with_rows) == 1:
-                    place[with_rows[0]] = here
-                    passed = True
+            if children is not None or not whole:
+                return children
+            # Counting takes a pass over the rows, which most trees do not need.
+            n_rows = self._rows_of_nodes(tree) if n_rows is None else n_rows
+            on_left, on_right = n_rows[tree.left[node]] > 0, n_rows[tree.right[node]] > 0
+            if on_left == on_right:
+                return None
+            passed = True
+            return (here, None) if on_left else (None, here)
+
+        replay(tree, cut)
         return passed
 
     def _rows_of_nodes(self, tree: ThresholdTree) -> NDArray[np.intp]:
@@ -141,11 +135,6 @@ class CenteredTree:
         return CenteredTree(self.data, self.tree.copy(), self.centers, self.costs)
 
     @property
-    def limits(self) -> Limits:
-        """The user's limits, in the units of the costs."""
-        return self.data.limits.for_rows(self.costs)
-
-    @property
     def cost(self) -> float:
         """Surrogate cost to the centers, plus the prices of the cuts."""
         return self.costs.cheapest + self.tree.cost * self.costs.regrets.unit
@@ -158,7 +147,7 @@ class CenteredTree:
 
     def clusters(self) -> Clusters:
         """Means of the tree's clusters, and what the tree costs with these as centers."""
-        return self.data.clusters(self.tree.labels(), self.cost, self.centers)
+        return self.data.cost.clusters(self.tree.labels(), self.cost, self.centers)
 
     def reoptimize(self, root: int = 0, max_looks: int = _ANY_NUMBER) -> None:
         """Choose every split of a subtree again, the rest fixed, until none improves.
@@ -169,12 +158,12 @@ class CenteredTree:
 
     def recenter(self, clusters: Clusters | None = None) -> None:
         """Make the means of the tree's clusters the centers."""
-        self.move_centers((self.clusters() if clusters is None else clusters).means)
+        self.move_centers((self.clusters() if clusters is None else clusters).centers)
 
     def move_centers(self, centers: NDArray[np.float64]) -> None:
         """Price the rows by other centers, and label the leaves again."""
         self.centers = centers
-        self.costs = self.data.price(self.centers)
+        self.costs = self.data.cost.price(self.centers)
         self.tree.reprice(self.costs.regrets.values, self.data.slot_prices(self.costs))
 
     @property
@@ -205,13 +194,8 @@ class CenteredTree:
             cut = self.tree.search(leaf, None, self.data.n_threads)
             return cut if cut is not None and cut.cost < self.tree.regret(leaf) else None
 
-        grow_by_gain(
-            self.tree,
-            self.leaves if leaves is None else leaves,
-            n_leaves,
-            best if search is None else search,
-            lambda _: None,
-        )
+        allowed = self.leaves if leaves is None else leaves
+        expand(self.tree, allowed, n_leaves, best if search is None else search)
 
     def optimize(self, n_leaves: int, tolerance: float, max_rounds: int) -> float:
         """Reoptimize the splits, use leaves that became free, recenter; repeat while it helps.

@@ -22,9 +22,9 @@ def search_data(data: TrainingData, rng: np.random.Generator) -> TrainingData:
     """Return the rows to search on: a coreset where they are many, otherwise all.
 
     The coreset is lightweight (Bachem, Lucic, Krause 2018): half of it is drawn uniformly, half by
-    squared distance from the mean, and a row weighs the inverse of its chance. Then the k-means
-    cost of any centers is estimated without bias, and outliers, which uniform samples miss though
-    they cost most, are in it.
+    what rows cost as one cluster (for k-means, the squared distance from the mean), and a row
+    weighs the inverse of its chance. Then the cost of any centers is estimated without bias, and
+    outliers, which uniform samples miss though they cost most, are in it.
     """
     n = data.table.n_rows
     per_row = max(1, _core.n_values(data.table.points) // n)
@@ -32,17 +32,20 @@ def search_data(data: TrainingData, rng: np.random.Generator) -> TrainingData:
     if n <= 2 * wanted:
         return _by_column(data)
     rows, weights = _draw(data, wanted, rng)
-    X, space_rows = data.X[rows], data.space_rows[rows]
+    X = data.X[rows]
     X = X if sparse.issparse(X) else np.asfortranarray(X)
     table = Table.of(X, data.n_threads, data.table.allowed)
     assert table is not None  # the rows were checked
-    return replace(
-        data,
-        X=X,
-        table=table,
-        space_rows=space_rows,
-        space=as_points(space_rows),
-        weights=weights,
+    limits = data.limits.for_sample(float(weights.sum()) / data.total_weight)
+    return TrainingData.of(
+        X,
+        table,
+        data.cost.sample(rows, weights),
+        limits,
+        data.centers,
+        data.center_columns,
+        n_init=data.n_init,
+        seed=data.seed,
     )
 
 
@@ -66,10 +69,7 @@ def _draw(
     """Draw rows; return them ascending, with their weights in the coreset."""
     n = data.table.n_rows
     weights = np.ones(n) if data.weights is None else data.weights
-    everything = np.zeros(n, dtype=np.int32)
-    sums = _core.group_sums(data.space, everything, 1, weights, None, None, data.n_threads)
-    distance, _, _ = _core.price(data.space, sums / weights.sum(), data.n_threads)
-    spread = weights * distance
+    spread = weights * data.cost.as_one_cluster()
     share = weights / weights.sum()
     if spread.sum() > 0.0:
         share = (share + spread / spread.sum()) / 2

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from treemeans import _core
-from treemeans.growth.base_tree import Task, cluster_means, grow, kauri_clusters, labels_of
+from treemeans.growth.expansion import grow, labels_of
 from treemeans.growth.given_tree import follow
 from treemeans.growth.in_memory_tree import InMemoryTree
-from treemeans.growth.kauri import weighable
+from treemeans.growth.kauri import kauri, weighable
 from treemeans.progress import Progress
 from treemeans.refine.annealing import search
 from treemeans.refine.centered_tree import CenteredTree
@@ -52,9 +52,9 @@ MOST_ROUNDING = 1e-9
 
 
 def refine(
-    kind: str, task: Task, grown: ThresholdTree, n_leaves: int, budget: Budget
+    kind: str, data: TrainingData, grown: ThresholdTree, n_leaves: int, budget: Budget
 ) -> tuple[InMemoryTree, NDArray[np.float64]]:
-    """Lower the cost of a grown tree: the k-means cost of its clusters plus the prices of its cuts.
+    """Lower the cost of a grown tree: that of its clusters plus the prices of its cuts.
 
     Where nothing better is found (see `improves`), the grown tree itself is returned, with its own
     labels.
@@ -68,37 +68,45 @@ def refine(
     -------
     the refined tree on all rows, and the centers that its costs are measured to
     """
-    rng = np.random.default_rng(task.seed)
-    data = search_data(task.ground, rng) if kind == "search" else task.ground
-    sampled = data.table.n_rows < task.ground.table.n_rows
-    labels = labels_of(grown, grown.label, task)
-    means = task.ground.clusters(labels, 0.0, task.centers).means
-    replays = CenteredTree.replays(task.ground if sampled else data, grown, means)
+    rng = np.random.default_rng(data.seed)
+    searched = search_data(data, rng) if kind == "search" else data
+    sampled = searched.table.n_rows < data.table.n_rows
+    labels = labels_of(grown, grown.label, data)
+    centers = data.cost.clusters(labels, 0.0, data.centers).centers
+    replays = CenteredTree.replays(data if sampled else searched, grown, centers)
     start = replays[0]
-    start_cost = start.cost_with_labels(labels) + _prices(grown, task)
+    prices = data.limits.price_of_cuts(grown.feature) * data.reference_cost
+    start_cost = start.cost_with_labels(labels) + prices
     found: CenteredTree | None = None
     if kind == "search":
         starts = [tree.copy() for tree in replays]
         if sampled:
-            found = _search_coreset(starts, data, task, n_leaves, budget, rng)
+            found = _search_coreset(starts, searched, data, n_leaves, budget, rng)
         else:
-            found = _search(starts, replace(task, ground=data), n_leaves, budget, rng)
+            found = _search(starts, searched, n_leaves, budget, rng)
             found.recenter()
             found.optimize(n_leaves, _FINAL_TOLERANCE, _MAX_ROUNDS)
     if found is not None and found.cost < start.cost:
-        _match_labels(found, task)
+        _match_labels(found, data)
     else:
         found = _best_optimized(replays, n_leaves, _LOCAL_ROUNDS)
     # Every step above lowers the cost in fixed point. The promise is that the cost a user sees is
     # not higher, for any input: so it is compared, in full, with that of the grown tree.
     cost = found.clusters().cost
     if start.costs.rounding + found.costs.rounding > MOST_ROUNDING * start_cost:
-        start_cost = task.ground.measured_cost(labels, task.centers) + _prices(grown, task)
-        cost = task.ground.measured_cost(found.tree.labels(), task.centers)
-        cost += _prices(found.freeze(), task)
+        start_cost = data.cost.measured(labels, data.centers) + prices
+        cost = data.cost.measured(found.tree.labels(), data.centers)
+        cost += data.limits.price_of_cuts(found.freeze().feature) * data.reference_cost
     if improves(cost, found.tree.n_leaves, start_cost, grown.n_leaves):
-        return _on_all_rows(found, task), found.centers
-    return _unchanged(grown, task), task.centers
+        # Splits above a cut may have moved since its threshold was chosen half way between two
+        # values: thresholds move half way between the values of the rows that reach them now.
+        tree = InMemoryTree(replace(data, costs=found.costs))
+        follow(tree, found.freeze(), recenter=True, priced=False)
+        return tree, found.centers
+    tree = InMemoryTree(data)
+    for node, here in follow(tree, grown, priced=False).items():
+        tree.label[here] = int(grown.label[node])
+    return tree, data.centers
 
 
 def improves(cost: float, n_leaves: int, start_cost: float, start_leaves: int) -> bool:
@@ -106,34 +114,6 @@ def improves(cost: float, n_leaves: int, start_cost: float, start_leaves: int) -
     if n_leaves < start_leaves:
         return cost <= start_cost * (1.0 + _ROUNDING)
     return cost < start_cost * (1.0 - _ROUNDING)
-
-
-def _prices(tree: ThresholdTree, task: Task) -> float:
-    """What the cuts of a tree cost by their features."""
-    prices = task.ground.limits.feature_costs
-    if prices is None:
-        return 0.0
-    return float(prices[tree.feature[~tree.is_leaf]].sum()) * task.ground.reference_cost
-
-
-def _unchanged(grown: ThresholdTree, task: Task) -> InMemoryTree:
-    """The grown tree on all rows, with its own labels."""
-    tree = task.new_tree()
-    for node, here in follow(tree, grown, priced=False).items():
-        tree.label[here] = int(grown.label[node])
-    return tree
-
-
-def _on_all_rows(found: CenteredTree, task: Task) -> InMemoryTree:
-    """A refined tree on all rows, its nodes in the order of growth.
-
-    Splits above a cut may have moved since its threshold was chosen half way between two values:
-    thresholds are moved half way between the values of the rows that reach them now.
-    """
-    data = task.ground
-    tree = InMemoryTree(data.table, found.costs, data.n_threads, found.limits)
-    follow(tree, found.freeze(), recenter=True, priced=False)
-    return tree
 
 
 def _best_optimized(trees: list[CenteredTree], n_leaves: int, max_rounds: int) -> CenteredTree:
@@ -146,52 +126,52 @@ def _best_optimized(trees: list[CenteredTree], n_leaves: int, max_rounds: int) -
 def _search_coreset(
     plain: list[CenteredTree],
     coreset: TrainingData,
-    task: Task,
+    data: TrainingData,
     n_leaves: int,
     budget: Budget,
     rng: np.random.Generator,
 ) -> CenteredTree:
     """Search on a coreset, and optimize the tree on all rows."""
-    weight = float(coreset.table.n_rows if coreset.weights is None else coreset.weights.sum())
-    coreset = replace(coreset, limits=coreset.limits.for_sample(weight / _weight(task)))
-    costs = coreset.price(task.centers)
-    coreset = replace(coreset, reference_cost=costs.cheapest)
-    here = replace(task, ground=coreset, costs=costs)
     starts = [CenteredTree.replay(coreset, tree.freeze(), tree.centers) for tree in plain]
-    best = _search(starts, here, n_leaves, budget, rng)
-    found = CenteredTree.replay(task.ground, best.freeze(), best.centers)
+    best = _search(starts, coreset, n_leaves, budget, rng)
+    found = CenteredTree.replay(data, best.freeze(), best.centers)
     found.recenter()
     found.optimize(n_leaves, _TOLERANCE, _MAX_ROUNDS)
-    return _or_grown_on_all_rows(found, task, n_leaves)
+    return _or_grown_on_all_rows(found, data, n_leaves)
 
 
-def _or_grown_on_all_rows(found: CenteredTree, task: Task, n_leaves: int) -> CenteredTree:
+def _or_grown_on_all_rows(found: CenteredTree, data: TrainingData, n_leaves: int) -> CenteredTree:
     """Return a tree grown on all rows instead, if that is cheaper: a coreset can miss rows."""
     quiet = Progress("", 1, False)
     for base in _START_BASES:
-        grown = grow(task, base, n_leaves, quiet).as_expanded()
-        means = cluster_means(grown, grown.label, task)
-        other = CenteredTree.replay(task.ground, grown, means)
+        grown = grow(data, base, n_leaves, quiet).as_expanded()
+        other = CenteredTree.replay(data, grown, _cluster_centers(grown, grown.label, data))
         if other.cost < found.cost:
             other.optimize(n_leaves, _TOLERANCE, _MAX_ROUNDS)
             found = other
     return found
 
 
-def _weight(task: Task) -> float:
-    weights = task.ground.weights
-    return float(task.ground.table.n_rows if weights is None else weights.sum())
+def _cluster_centers(
+    tree: ThresholdTree, label: NDArray[np.int32], data: TrainingData
+) -> NDArray[np.float64]:
+    """Representatives of the clusters that the labels of a tree's nodes make."""
+    return data.cost.clusters(labels_of(tree, label, data), 0.0, data.centers).centers
 
 
 def _search(
-    plain: list[CenteredTree], task: Task, n_leaves: int, budget: Budget, rng: np.random.Generator
+    plain: list[CenteredTree],
+    data: TrainingData,
+    n_leaves: int,
+    budget: Budget,
+    rng: np.random.Generator,
 ) -> CenteredTree:
     """Anneal shortly from each of the cheapest starts, then on from the best tree found.
 
     Which start leads to the best tree shows early; a long search from each would waste the budget.
     """
-    starts = _starts(plain, task, n_leaves, budget)
-    reference = task.costs.cheapest
+    starts = _starts(plain, data, n_leaves, budget)
+    reference = data.costs.cheapest
     excess = max(starts[0].cost - reference, _LEAST_EXCESS * reference)
     found = [
         search(start, n_leaves, excess, budget, _SHORT_SHARE * (number + 1), rng)
@@ -202,13 +182,13 @@ def _search(
 
 
 def _starts(
-    plain: list[CenteredTree], task: Task, n_leaves: int, budget: Budget
+    plain: list[CenteredTree], data: TrainingData, n_leaves: int, budget: Budget
 ) -> list[CenteredTree]:
     """Optimized trees to search from, cheapest first. On Ctrl-C, those that are ready."""
     ready = plain[:1]
     try:
         ready = [_best_optimized(plain, n_leaves, _START_ROUNDS)]
-        for replays in _other_starts(task, n_leaves, budget):
+        for replays in _other_starts(data, n_leaves, budget):
             for tree in replays:
                 tree.grow(n_leaves)
                 tree.recenter()
@@ -218,34 +198,37 @@ def _starts(
     return sorted(ready, key=lambda tree: tree.cost)
 
 
-def _other_starts(task: Task, n_leaves: int, budget: Budget) -> Iterator[list[CenteredTree]]:
+def _other_starts(
+    data: TrainingData, n_leaves: int, budget: Budget
+) -> Iterator[list[CenteredTree]]:
     """Replay trees from other bases, as long as the budget is not spent."""
     quiet = Progress("", 1, False)
     for base in _START_BASES:
         if budget.spent:
             return
         budget.tell(f"from {base}")
-        tree = grow(task, base, n_leaves, quiet).freeze()
-        yield CenteredTree.replays(task.ground, tree, task.centers, task.costs)
-    affordable = _kauri_work(task) <= _MOST_KAURI_WORK and weighable(task.ground.weights)
+        tree = grow(data, base, n_leaves, quiet).freeze()
+        yield CenteredTree.replays(data, tree, data.centers, data.costs)
+    affordable = _kauri_work(data) <= _MOST_KAURI_WORK and weighable(data.weights)
     if not budget.spent and affordable:
         budget.tell("from kauri")
-        tree, centers = kauri_clusters(task, n_leaves, quiet)
-        yield CenteredTree.replays(task.ground, tree, centers)
+        growing, k = InMemoryTree(data), len(data.centers)
+        cluster = kauri(growing, data.cost.points, data.weights, k, n_leaves, quiet)
+        tree = growing.freeze()
+        yield CenteredTree.replays(data, tree, _cluster_centers(tree, cluster, data))
 
 
-def _kauri_work(task: Task) -> float:
+def _kauri_work(data: TrainingData) -> float:
     """Number of values that Kauri adds up: whole rows, along every feature."""
-    data = task.ground
-    values, space_values = _core.n_values(data.table.points), _core.n_values(data.space)
+    values, space_values = _core.n_values(data.table.points), _core.n_values(data.cost.points)
     return float(values) * space_values / data.table.n_rows
 
 
-def _match_labels(found: CenteredTree, task: Task) -> None:
+def _match_labels(found: CenteredTree, data: TrainingData) -> None:
     """Number the clusters so that as many rows as possible have their reference label."""
     k = len(found.centers)
-    cell = found.tree.labels().astype(np.int64) * k + task.costs.nearest
-    common = np.bincount(cell, task.ground.weights, minlength=k * k).reshape(k, k)
+    cell = found.tree.labels().astype(np.int64) * k + data.costs.nearest
+    common = np.bincount(cell, data.weights, minlength=k * k).reshape(k, k)
     cluster, label = linear_sum_assignment(common, maximize=True)
     if np.array_equal(cluster, label):
         return

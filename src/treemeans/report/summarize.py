@@ -109,8 +109,8 @@ def _rows_of_nodes(record: FitResult, table: Any) -> NDArray[np.float64] | None:
     whole. Weights that are not say nothing, and the rows at hand are counted instead.
     """
     tree = record.tree
-    if record.rows is not None:
-        leaf = record.rows.leaf
+    if record.leaf_of_row is not None:
+        leaf = record.leaf_of_row
     elif (tree.weight == np.floor(tree.weight)).all():
         return tree.weight
     elif table is not None:

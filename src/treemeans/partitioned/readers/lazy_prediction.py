@@ -98,7 +98,7 @@ def travelling(model: Any) -> Any:
     """The model without what it knows of its training rows; each task has one thread."""
     light = copy.copy(model)
     light.n_jobs = 1
-    light._fit_result = replace(model._fit_result, rows=None)
+    light._fit_result = replace(model._fit_result, leaf_of_row=None, reference_labels=None)
     for of_rows in ("labels_", "reference_labels_"):
         light.__dict__.pop(of_rows, None)
     return light

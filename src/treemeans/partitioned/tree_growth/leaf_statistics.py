@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treemeans import _core
 from treemeans.columns.detect_columns import SplitValues
 from treemeans.costs import GroupStatistics, Scales, rounded_mean, shift_near
-from treemeans.fit_result import Stock, hits_of, spread_of
+from treemeans.fit_result import FitResult, hits_of
 from treemeans.partitioned.clustering.fixed_point_columns import sum_by_group
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
@@ -167,7 +167,7 @@ class MeasureMoments(MapReduceStep[tuple[Floats, Floats]]):
 
 def measure_leaves(
     data: PartitionedData, tree: PartitionedTree, cost_builder: CostTableBuilder
-) -> tuple[Stock, SplitValues]:
+) -> tuple[FitResult, SplitValues]:
     """Sum the rows of a finished tree by leaf, its costs measured to ``cost_builder``'s centers.
 
     Also returns the values around its thresholds.
@@ -207,17 +207,18 @@ def measure_leaves(
         data.cost_totals.n_rows * (1 / scales.base + 1 / scales.regrets) / 2,
         moments,
     )
-    stock = Stock(
+    result = FitResult(
         tree=frozen,
+        reference=reference,
+        reference_cost=data.cheapest,
+        centers=cost_builder.reference.centers,
         leaves=leaves,
         profile=leaves if reference.pipeline is None else profile,
         hits=found.hits,
-        spread=spread_of(profile, found.squares),
-        reference_cost=data.cheapest,
-        rows=None,
+        spread=profile.spread(found.squares),
     )
     margins = found.margins
-    return stock, SplitValues(margins[:, :2], margins[:, 2], margins[:, 3], found.whole)
+    return result, SplitValues(margins[:, :2], margins[:, 2], margins[:, 3], found.whole)
 
 
 def _frozen(

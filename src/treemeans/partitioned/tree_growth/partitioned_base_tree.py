@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans.growth.given_tree import replay
 from treemeans.growth.growing_tree import Cut
 from treemeans.growth.mistake_search import SHIFT
 from treemeans.growth.separate_centers import separate
@@ -98,14 +99,13 @@ def follow_tree(tree: PartitionedTree, given: ThresholdTree) -> None:
 
 def _replay(tree: PartitionedTree, given: ThresholdTree, forbidden: set[int]) -> dict[int, int]:
     """Make the cuts that are not forbidden, in their order of growth; the node for each node."""
-    place = {0: 0}
-    inner = np.flatnonzero(~given.is_leaf)
-    for node in inner[np.argsort(given.growth[inner])].tolist():
-        if node not in place or node in forbidden:
-            continue
-        children = tree.split(place[node], int(given.feature[node]), float(given.threshold[node]))
-        place[int(given.left[node])], place[int(given.right[node])] = children
-    return place
+
+    def cut(here: int, node: int) -> tuple[int, int] | None:
+        if node in forbidden:
+            return None
+        return tree.split(here, int(given.feature[node]), float(given.threshold[node]))
+
+    return replay(given, cut)
 
 
 def _forbidden(tree: PartitionedTree, given: ThresholdTree) -> set[int]:

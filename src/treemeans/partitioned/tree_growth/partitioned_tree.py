@@ -158,13 +158,16 @@ class PartitionedTree(GrowingTree):
                     self.label[child] = self.label[number]
 
     def least_cut(self, node: int) -> Cut | None:
-        """The cut of a leaf that leaves the least surrogate cost."""
+        """The cut of a leaf that leaves the least surrogate cost, within the limits."""
+        if not self.may_cut(node):
+            return None
         here = self._nodes[node]
         if not here.searched:
             self._search(self._worth_searching(here))
         if here.cut is None:
             return None
-        return Cut(here.cut.cost, here.cut.feature, here.cut.low, here.cut.high)
+        cut = Cut(here.cut.cost, here.cut.feature, here.cut.low, here.cut.high)
+        return cut if self.is_worth_making(node, cut) else None
 
     def _worth_searching(self, asked: PartitionedNode) -> list[PartitionedNode]:
         """The node that is asked for, and others that are likely to be asked for soon.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans import _core
+from treemeans.costs import KMeansCost
 from treemeans.exact_sum import as_float
-from treemeans.growth.base_tree import Task
 from treemeans.partitioned.clustering.fixed_point_columns import FixedPointColumns
 from treemeans.partitioned.clustering.row_sampling import RowSample, RowSampler
 from treemeans.partitioned.map_reduce import MapReduceStep
@@ -105,19 +105,16 @@ class Coreset:
     columns: FixedPointColumns
     complete: bool
 
-    def task(self, field: PartitionedData, seed: int, n_threads: int) -> Task:
-        """Return what a tree on these rows is to explain."""
+    def training_data(self, field: PartitionedData, seed: int, n_threads: int) -> TrainingData:
+        """Return what a tree on these rows is refined on."""
         table = Table.of(self.X, n_threads, field.allowed)
         assert table is not None  # the rows were checked
         rules = field.user_limits
         if not self.complete and self.weights is not None:
             rules = rules.for_sample(float(self.weights.sum()) / field.summary.weight)
-        points = as_points(self.space)
-        ground = TrainingData(self.X, table, self.space, points, self.weights, rules, n_threads)
+        cost = KMeansCost(self.space, as_points(self.space), self.weights, n_threads)
         centers = field.reference.centers
-        costs = ground.price(centers)
-        ground = replace(ground, reference_cost=costs.cheapest)
-        return Task(ground, centers, field.columns, costs, seed=seed)
+        return TrainingData.of(self.X, table, cost, rules, centers, field.columns, seed=seed)
 
 
 def draw_coreset(field: PartitionedData, seed: int) -> Coreset:

@@ -11,11 +11,10 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from treemeans.columns.detect_columns import SplitValues
-from treemeans.fit_result import FitResult, Stock, result_of_refined
+from treemeans.fit_result import FitResult
 from treemeans.growth.growing_tree import between
 from treemeans.partitioned.tree_growth.leaf_statistics import measure_leaves
 from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
@@ -77,11 +76,11 @@ def refine_partitioned(
     n_leaves = tree.max_leaves
     coreset = draw_coreset(field, seed)
     field.rows.expect_passes(4 if coreset.complete else settings.passes(n_leaves) - 1)
-    task = coreset.task(field, seed, settings.n_threads)
+    data = coreset.training_data(field, seed, settings.n_threads)
     grown = threshold_tree(tree)
     with Progress("treemeans: search", 1000, verbose) as progress:
-        budget = Budget(settings.max_iter, settings.max_time, task.costs.cheapest, progress)
-        refined, centers = refine(settings.kind, task, grown, n_leaves, budget)
+        budget = Budget(settings.max_iter, settings.max_time, data.costs.cheapest, progress)
+        refined, centers = refine(settings.kind, data, grown, n_leaves, budget)
     optimizer = TreeOptimizer(field, coreset, n_leaves)
     plain, found = optimizer.evaluate(
         [
@@ -98,8 +97,8 @@ def refine_partitioned(
     if better:
         record, seen = _fit_result(field, optimizer, best)
     if record is None or rounding > MOST_ROUNDING * plain.cost_as_given:
-        stock, seen_as_grown = measure_leaves(field, tree, field.cost_builder)
-        as_grown = result_of_refined(stock, field.reference.centers, field.reference)
+        measured, seen_as_grown = measure_leaves(field, tree, field.cost_builder)
+        as_grown = measured.of_refined()
         # Costs in fixed point may hide which of the two costs less; the records were measured.
         if record is None or _full_cost(as_grown, field) < _full_cost(record, field):
             record, seen = as_grown, seen_as_grown
@@ -108,10 +107,8 @@ def refine_partitioned(
 
 def _full_cost(record: FitResult, field: PartitionedData) -> float:
     """K-means cost of the whole tree, and the prices of its cuts."""
-    cost, prices = float(record.path["kmeans_cost"][-1]), field.limits.feature_costs
-    if prices is None:
-        return cost
-    return cost + float(prices[record.tree.feature[~record.tree.is_leaf]].sum()) * field.cheapest
+    prices = field.limits.price_of_cuts(record.tree.feature) * field.cheapest
+    return float(record.path["kmeans_cost"][-1]) + prices
 
 
 def _optimized(
@@ -131,10 +128,9 @@ def _fit_result(
     field: PartitionedData, optimizer: TreeOptimizer, best: EvaluatedTree
 ) -> tuple[FitResult, SplitValues]:
     tree = optimizer.on_all_rows(best)
-    stock, seen = measure_leaves(field, tree, tree.data.cost_builder)
-    stock = replace(stock, tree=_half_way(stock.tree, seen))
-    stock, centers = _match_labels(stock, best.centers)
-    return result_of_refined(stock, centers, field.reference), seen
+    measured, seen = measure_leaves(field, tree, tree.data.cost_builder)
+    measured = replace(measured, tree=_half_way(measured.tree, seen), centers=best.centers)
+    return _match_labels(measured).of_refined(), seen
 
 
 def _half_way(tree: ThresholdTree, seen: SplitValues) -> ThresholdTree:
@@ -147,15 +143,16 @@ def _half_way(tree: ThresholdTree, seen: SplitValues) -> ThresholdTree:
     return replace(tree, threshold=threshold, gap=seen.gap)
 
 
-def _match_labels(stock: Stock, centers: NDArray[np.float64]) -> tuple[Stock, NDArray[np.float64]]:
+def _match_labels(result: FitResult) -> FitResult:
     """Number the clusters so that as many rows as possible have their reference label."""
-    tree, k = stock.tree, len(centers)
-    common = np.zeros((k, k))
-    np.add.at(common, tree.label[tree.leaves], stock.hits)
+    tree, centers = result.tree, result.centers
+    common = np.zeros((len(centers), len(centers)))
+    np.add.at(common, tree.label[tree.leaves], result.hits)
     common = np.rint(common * (2.0**40 / common.sum()))  # rounded: float sums depend on their order
     cluster, label = linear_sum_assignment(common, maximize=True)
     if np.array_equal(cluster, label):
-        return stock, centers
+        return result
     matched, costs = np.empty_like(centers), np.empty_like(tree.costs)
     matched[label], costs[:, label] = centers[cluster], tree.costs[:, cluster]
-    return replace(stock, tree=replace(tree, label=label[tree.label], costs=costs)), matched
+    tree = replace(tree, label=label[tree.label], costs=costs)
+    return replace(result, tree=tree, centers=matched)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.growth.expansion import grow_by_gain
+from treemeans.growth.expansion import expand
 from treemeans.growth.growing_tree import Cut, between
 from treemeans.partitioned.partition_costs import CostTableBuilder
 from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
@@ -246,11 +246,11 @@ class TreeOptimizer:
         tree.settle()
 
         def best(leaf: int) -> Cut | None:
-            cut = tree.least_cut(leaf) if tree.may_cut(leaf) else None
+            cut = tree.least_cut(leaf)
             return cut if cut is not None and cut.cost < tree.regret(leaf) else None
 
         before = tree.n_leaves
-        grow_by_gain(tree, tree.leaves, self.n_leaves, best, lambda _: None)
+        expand(tree, tree.leaves, self.n_leaves, best)
         if tree.n_leaves == before:
             return small
         return self.evaluate([(RoutedNode.of(threshold_tree(tree)), small.centers)])[0]

@@ -18,20 +18,17 @@ struct BinValue {
 };
 
 // For each of a slot's `wanted` bins (counted from its first, ascending), the rows in it, by value.
-inline std::vector<std::vector<BinValue>> rows_in_bins(const Points& points, const Bins& bins,
-                                                       std::int32_t slot, const Row* rows,
-                                                       std::int64_t n,
+inline std::vector<std::vector<BinValue>> rows_in_bins(const Points& points, const SlotView& slot,
+                                                       const Row* rows, std::int64_t n,
                                                        const std::vector<std::int64_t>& wanted) {
-  const std::int32_t feature = bins.feature[slot];
   std::vector<std::vector<BinValue>> found(wanted.size());
-  if (slot < bins.n_dense) {  // a row's code tells its bin: only rows inside have their value read
+  if (slot.codes) {  // a row's code tells its bin: only rows inside have their value read
     std::array<std::int16_t, Bins::kMax> place;
     place.fill(-1);
     for (std::size_t w = 0; w < wanted.size(); ++w) place[wanted[w]] = static_cast<std::int16_t>(w);
-    const std::uint8_t* codes = bins.codes[slot].get();
     std::vector<std::vector<Row>> rows_of(wanted.size());
     for (std::int64_t i = 0; i < n; ++i) {
-      const std::int16_t w = place[codes[rows[i]]];
+      const std::int16_t w = place[slot.codes[rows[i]]];
       if (w < 0) continue;
       found[w].push_back({0.0, i});
       rows_of[w].push_back(rows[i]);
@@ -39,19 +36,18 @@ inline std::vector<std::vector<BinValue>> rows_in_bins(const Points& points, con
     std::vector<double> values;
     for (std::size_t w = 0; w < wanted.size(); ++w) {
       values.resize(rows_of[w].size());
-      points.column(feature, rows_of[w].data(), static_cast<std::int64_t>(values.size()),
+      points.column(slot.feature, rows_of[w].data(), static_cast<std::int64_t>(values.size()),
                     values.data());
       for (std::size_t i = 0; i < values.size(); ++i) found[w][i].value = values[i];
     }
   } else {
     std::vector<double> values(n);
-    points.column(feature, rows, n, values.data());
-    const std::int64_t first = bins.first[slot];
+    points.column(slot.feature, rows, n, values.data());
     for (std::int64_t i = 0; i < n; ++i) {
       const auto w = std::partition_point(wanted.begin(), wanted.end(), [&](std::int64_t bin) {
-        return bins.high[first + bin] < values[i];
+        return slot.high[bin] < values[i];
       });
-      if (w != wanted.end() && bins.low[first + *w] <= values[i])
+      if (w != wanted.end() && slot.low[*w] <= values[i])
         found[w - wanted.begin()].push_back({values[i], i});
     }
   }

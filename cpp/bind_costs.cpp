@@ -9,13 +9,15 @@ namespace treemeans {
 namespace {
 
 std::unique_ptr<Bins> bins_of(const Points& points, std::optional<In<std::uint8_t, 1>> allowed,
-                              int n_threads) {
+                              int n_threads, std::optional<In<std::uint8_t, 1>> categorical) {
   nb::gil_scoped_release release;
   auto bins = std::make_unique<Bins>();
   const auto* dense = dynamic_cast<const DensePoints*>(&points);
   const std::uint8_t* may = or_null<std::uint8_t>(allowed);
+  if (!dense && categorical)
+    throw std::invalid_argument("a sparse table has neither categories nor missing values");
   const bool finite =
-      dense ? make_bins(*dense, may, n_threads, *bins)
+      dense ? make_bins(*dense, may, or_null<std::uint8_t>(categorical), n_threads, *bins)
             : make_bins(dynamic_cast<const SparsePoints&>(points), may, n_threads, *bins);
   if (!finite) bins.reset();
   return bins;
@@ -74,8 +76,19 @@ void bind_costs(nb::module_& m) {
       .def_prop_ro("n_bytes", &Bins::n_bytes)
       .def_prop_ro("n_bins", &Bins::n_bins)
       .def_ro("n_dense", &Bins::n_dense)
-      .def_ro("feature", &Bins::feature);
-  m.def("make_bins", &bins_of, "points"_a, "allowed"_a.none(), "n_threads"_a);
+      .def_prop_ro("feature",
+                   [](const Bins& bins) {
+                     std::vector<std::int32_t> features = bins.feature;
+                     for (const MixedSlot& slot : bins.mixed) features.push_back(slot.feature);
+                     return features;
+                   })
+      .def_prop_ro("mixed", [](const Bins& bins) {
+        std::vector<std::int32_t> features;
+        for (const MixedSlot& slot : bins.mixed) features.push_back(slot.feature);
+        return features;
+      });
+  m.def("make_bins", &bins_of, "points"_a, "allowed"_a.none(), "n_threads"_a,
+        "categorical"_a = nb::none());
 }
 
 }  // namespace treemeans

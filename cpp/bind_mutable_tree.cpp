@@ -10,7 +10,7 @@ namespace {
 // A node as Python sees it; number is its place in the tree, feature is -1 for a leaf.
 struct TreeNode {
   std::int32_t number, feature;
-  double threshold;
+  SplitRule rule;
   std::int32_t left, right, label;
 
   bool is_leaf() const { return feature < 0; }
@@ -50,7 +50,7 @@ class PyMutableTree {
     std::vector<std::int32_t> queue{0};
     for (std::size_t i = 0; i < queue.size(); ++i) {
       const Node& node = node_at(queue[i]);
-      found.push_back({queue[i], node.feature, node.threshold, node.left, node.right, node.label});
+      found.push_back({queue[i], node.feature, node.rule, node.left, node.right, node.label});
       if (!node.is_leaf()) queue.insert(queue.end(), {node.left, node.right});
     }
     return found;
@@ -72,10 +72,12 @@ class PyMutableTree {
     return tree_.search(leaf, or_null<std::int64_t>(prices), n_threads);
   }
   std::optional<std::pair<std::int32_t, std::int32_t>> split(std::int32_t leaf,
-                                                             std::int32_t feature,
-                                                             double threshold) {
+                                                             std::int32_t feature, double threshold,
+                                                             std::optional<bool> missing_left,
+                                                             std::vector<std::int32_t> categories) {
     nb::gil_scoped_release release;
-    if (!tree_.split(leaf, feature, threshold)) return std::nullopt;
+    const SplitRule rule{threshold, missing_side(missing_left), std::move(categories)};
+    if (!tree_.split(leaf, feature, rule)) return std::nullopt;
     return std::make_pair(node_at(leaf).left, node_at(leaf).right);
   }
   bool replace_split(std::int32_t node, std::optional<In<std::int64_t, 1>> prices, int n_threads) {
@@ -103,7 +105,11 @@ void bind_mutable_tree(nb::module_& m) {
   nb::class_<TreeNode>(m, "TreeNode")
       .def_ro("number", &TreeNode::number)
       .def_ro("feature", &TreeNode::feature)
-      .def_ro("threshold", &TreeNode::threshold)
+      .def_prop_ro("threshold", [](const TreeNode& node) { return node.rule.threshold; })
+      .def_prop_ro("missing_left",
+                   [](const TreeNode& node) { return side_of_missing(node.rule.missing_left); })
+      .def_prop_ro("categories",
+                   [](const TreeNode& node) { return nb::tuple(nb::cast(node.rule.categories)); })
       .def_ro("left", &TreeNode::left)
       .def_ro("right", &TreeNode::right)
       .def_ro("label", &TreeNode::label)
@@ -125,7 +131,8 @@ void bind_mutable_tree(nb::module_& m) {
       .def("labels", &PyMutableTree::labels)
       .def("reprice", &PyMutableTree::reprice, "regrets"_a, "prices"_a.none())
       .def("search", &PyMutableTree::search, "leaf"_a, "prices"_a.none(), "n_threads"_a)
-      .def("split", &PyMutableTree::split, "leaf"_a, "feature"_a, "threshold"_a)
+      .def("split", &PyMutableTree::split, "leaf"_a, "feature"_a, "threshold"_a,
+           "missing_left"_a = nb::none(), "categories"_a = std::vector<std::int32_t>())
       .def("replace_split", &PyMutableTree::replace_split, "node"_a, "prices"_a.none(),
            "n_threads"_a)
       .def("collapse", &PyMutableTree::collapse, "node"_a)

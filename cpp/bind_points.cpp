@@ -19,14 +19,16 @@ bool try_dense(const AnyMatrix& array, std::unique_ptr<Points>& out) {
   return true;
 }
 
-std::unique_ptr<Points> dense_points(const AnyMatrix& array) {
+std::unique_ptr<Points> dense_points(const AnyMatrix& array, bool accepts_missing) {
   std::unique_ptr<Points> points;
   if (try_dense<double>(array, points) || try_dense<float>(array, points) ||
       try_dense<std::int64_t>(array, points) || try_dense<std::int32_t>(array, points) ||
       try_dense<std::int16_t>(array, points) || try_dense<std::int8_t>(array, points) ||
       try_dense<std::uint32_t>(array, points) || try_dense<std::uint16_t>(array, points) ||
-      try_dense<std::uint8_t>(array, points))
+      try_dense<std::uint8_t>(array, points)) {
+    points->accepts_missing = accepts_missing;
     return points;
+  }
   throw std::invalid_argument("unsupported number type");
 }
 
@@ -43,9 +45,14 @@ std::unique_ptr<Points> sparse_points(std::int64_t n_rows, std::int32_t n_featur
 }
 
 std::int64_t partition_rows(const Points& points, InOut<Row, 1> rows, std::int32_t feature,
-                            double threshold, int n_threads) {
+                            double threshold, int n_threads, std::optional<bool> missing_left,
+                            std::vector<std::int32_t> categories) {
   nb::gil_scoped_release release;
-  return partition(points, rows.data(), rows.shape(0), feature, threshold, n_threads);
+  const SplitRule rule{threshold, missing_side(missing_left), std::move(categories)};
+  return rule.visit([&](const auto& split) {
+    return partition(points, rows.data(), static_cast<std::int64_t>(rows.shape(0)), feature, split,
+                     n_threads);
+  });
 }
 
 TreeView view_tree(const In<std::int32_t, 1>& feature, const In<double, 1>& threshold,
@@ -169,7 +176,8 @@ void bind_points(nb::module_& m) {
   nb::class_<Points>(m, "Points")
       .def("all_finite", &Points::all_finite, "n_threads"_a,
            nb::call_guard<nb::gil_scoped_release>());
-  m.def("dense_points", &dense_points, "array"_a, nb::keep_alive<0, 1>());
+  m.def("dense_points", &dense_points, "array"_a, "accepts_missing"_a = false,
+        nb::keep_alive<0, 1>());
   m.def("sparse_points", &sparse_points, "n_rows"_a, "n_features"_a, "row_starts"_a, "columns"_a,
         "values"_a, "column_starts"_a.none(), "rows"_a.none(), "values_by_column"_a.none(),
         nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>(),
@@ -178,7 +186,7 @@ void bind_points(nb::module_& m) {
         "outcome"_a, "n_threads"_a, "missing_left"_a = nb::none(), "category_first"_a = nb::none(),
         "category_codes"_a = nb::none());
   m.def("partition", &partition_rows, "points"_a, "rows"_a, "feature"_a, "threshold"_a,
-        "n_threads"_a);
+        "n_threads"_a, "missing_left"_a = nb::none(), "categories"_a = std::vector<std::int32_t>());
   m.def("group_sums", &group_sums, "points"_a, "groups"_a, "n_groups"_a, "weights"_a.none(),
         "shift"_a.none(), "squares"_a.none(), "n_threads"_a);
   m.def("group_moments", &group_moments, "points"_a, "groups"_a, "weights"_a.none(), "origins"_a,

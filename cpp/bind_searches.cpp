@@ -111,7 +111,8 @@ BinScores score_surrogate_bins(In<std::int64_t, 2> sums, In<std::int64_t, 1> tot
     std::fill_n(cost.data(), sums.shape(0), unsplit);
     std::fill_n(bound.data(), sums.shape(0), unsplit);
   } else {
-    score_prefixes(CheapestCenters<0>{k, totals.data(), unsplit}, sums, cost.data(), bound.data());
+    score_prefixes(CheapestCenters<0>{k, k, totals.data(), unsplit}, sums, cost.data(),
+                   bound.data());
   }
   return {cost, bound};
 }
@@ -128,25 +129,35 @@ BinScores score_reoptimized_bins(In<std::int64_t, 2> sums) {
 
 void bind_searches(nb::module_& m) {
   nb::class_<Cut>(m, "Cut")
-      .def(nb::init<std::int64_t, std::int32_t, double, double>(), "cost"_a, "feature"_a, "low"_a,
-           "high"_a)
+      .def(
+          "__init__",
+          [](Cut* cut, std::int64_t cost, std::int32_t feature, double low, double high,
+             std::optional<bool> missing_left, std::vector<std::int32_t> categories) {
+            new (cut)
+                Cut{cost, feature, low, high, missing_side(missing_left), std::move(categories)};
+          },
+          "cost"_a, "feature"_a, "low"_a, "high"_a, "missing_left"_a = nb::none(),
+          "categories"_a = std::vector<std::int32_t>())
       .def_ro("cost", &Cut::cost)
       .def_ro("feature", &Cut::feature)
       .def_ro("low", &Cut::low)
       .def_ro("high", &Cut::high)
       .def_prop_ro("threshold", &Cut::threshold)
+      .def_prop_ro("missing_left", [](const Cut& cut) { return side_of_missing(cut.missing_left); })
+      .def_prop_ro("categories", [](const Cut& cut) { return nb::tuple(nb::cast(cut.categories)); })
       .def(
           "__eq__", [](const Cut& a, const Cut& b) { return a == b; }, nb::is_operator())
       .def("__repr__", [](const Cut& cut) {
-        return nb::str("Cut(cost={}, feature={}, low={}, high={})")
-            .format(cut.cost, cut.feature, cut.low, cut.high);
+        return nb::str("Cut(cost={}, feature={}, low={}, high={}, missing_left={}, categories={})")
+            .format(cut.cost, cut.feature, cut.low, cut.high, side_of_missing(cut.missing_left),
+                    cut.categories);
       });
   m.def("threshold_between", &threshold_between, "low"_a, "high"_a);
   nb::class_<PyLimits>(m, "Limits")
       .def(nb::init<MaybeIn<std::int64_t>, std::int64_t, MaybeIn<std::int64_t>,
-                    std::optional<std::int32_t>>(),
+                    std::optional<std::int32_t>, std::optional<std::int32_t>>(),
            "weights"_a = nb::none(), "min_weight"_a = 1, "prices"_a = nb::none(),
-           "max_depth"_a = nb::none());
+           "max_depth"_a = nb::none(), "max_categories"_a = nb::none());
   m.def("surrogate_cut", &surrogate_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "totals"_a,
         "label"_a, "limits"_a, "n_threads"_a);
   nb::class_<PyMistakeCounts>(m, "MistakeCounts")

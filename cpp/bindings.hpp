@@ -56,17 +56,27 @@ const T* or_null(const MaybeIn<T>& array) {
   return array ? array->data() : nullptr;
 }
 
+// A side of missing values, as in Split.
+inline std::int8_t missing_side(std::optional<bool> left) {
+  return left ? static_cast<std::int8_t>(*left ? 1 : 0) : std::int8_t{-1};
+}
+
+inline std::optional<bool> side_of_missing(std::int8_t missing_left) {
+  return missing_left < 0 ? std::nullopt : std::optional(missing_left == 1);
+}
+
 // Limits together with the arrays they are about.
 class PyLimits {
  public:
   PyLimits(MaybeIn<std::int64_t> weights, std::int64_t min_weight, MaybeIn<std::int64_t> prices,
-           std::optional<std::int32_t> max_depth)
+           std::optional<std::int32_t> max_depth, std::optional<std::int32_t> max_categories)
       : weights_(std::move(weights)), prices_(std::move(prices)) {
     // Weights matter only where more than a row is asked for.
     limits_.weights = min_weight > 1 ? or_null<std::int64_t>(weights_) : nullptr;
     limits_.min_weight = min_weight;
     limits_.prices = or_null<std::int64_t>(prices_);
     if (max_depth) limits_.max_depth = *max_depth;
+    if (max_categories) limits_.max_categories = *max_categories;
   }
 
   const Limits& get() const { return limits_; }

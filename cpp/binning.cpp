@@ -4,6 +4,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
 
 #include "parallel.hpp"
 #include "simd.hpp"
@@ -331,6 +334,105 @@ class Strip {
   std::vector<Plan> plans_;
 };
 
+// ---- columns of categories, and columns with missing values ------------------------------------
+
+// Calls visit(values, first row, number) for the rows of a column, a tile at a time.
+template <class Visit>
+void each_tile(const DensePoints& points, std::int32_t feature, Visit visit) {
+  std::vector<double> tile(kStride);
+  for (std::int64_t r0 = 0; r0 < points.n_rows; r0 += kTileRows) {
+    const std::int64_t r1 = std::min(r0 + kTileRows, points.n_rows);
+    points.tile(r0, r1, feature, feature + 1, tile.data());
+    visit(tile.data(), r0, r1 - r0);
+  }
+}
+
+template <class Code>
+void code_categories(const DensePoints& points, const MixedSlot& slot, Code* codes) {
+  each_tile(points, slot.feature, [&](const double* v, std::int64_t r0, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i)
+      codes[r0 + i] = static_cast<Code>(std::isnan(v[i]) ? slot.n_values : v[i]);
+  });
+}
+
+void bin_categories(const DensePoints& points, MixedSlot& slot) {
+  constexpr double most = 65534;  // codes fit 16 bits, with one for missing values
+  double greatest = -1.0;
+  bool valid = true;
+  each_tile(points, slot.feature, [&](const double* v, std::int64_t, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (std::isnan(v[i])) {
+        slot.has_missing = true;
+      } else {
+        valid = valid && v[i] >= 0.0 && v[i] <= most && v[i] == std::nearbyint(v[i]);
+        greatest = std::max(greatest, v[i]);
+      }
+    }
+  });
+  if (!valid)
+    throw std::invalid_argument("column " + std::to_string(slot.feature) +
+                                " must hold codes of categories: whole numbers from 0 to 65534");
+  slot.categorical = true;
+  slot.n_values = static_cast<std::int32_t>(greatest) + 1;
+  if (slot.n_groups() <= Bins::kMax) {
+    slot.codes.reset(new std::uint8_t[points.n_rows]);
+    code_categories(points, slot, slot.codes.get());
+  } else {
+    slot.wide_codes.reset(new std::uint16_t[points.n_rows]);
+    code_categories(points, slot, slot.wide_codes.get());
+  }
+}
+
+// One bin less than elsewhere: a code is for missing values. False where a value is infinite.
+bool bin_with_missing(const DensePoints& points, const std::vector<Row>& sampled, MixedSlot& slot) {
+  constexpr std::uint8_t missing = Bins::kMax - 1;
+  std::vector<double> sample(sampled.size());
+  points.column(slot.feature, sampled.data(), static_cast<std::int64_t>(sampled.size()),
+                sample.data());
+  std::erase_if(sample, [](double v) { return !std::isfinite(v); });
+  std::sort(sample.begin(), sample.end());
+  Plan plan;
+  plan.edges = choose_edges(sample, Bins::kMax - 1);
+  slot.codes.reset(new std::uint8_t[points.n_rows]);
+  std::uint8_t* codes = slot.codes.get();
+  each_tile(points, slot.feature, [&](const double* v, std::int64_t r0, std::int64_t n) {
+    code_edges(v, n, plan.edges.at.data(), codes + r0);
+    widen_bins(v, n, codes + r0, plan);  // no comparison with a NaN is true
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (std::isnan(v[i])) codes[r0 + i] = missing, slot.has_missing = true;
+      plan.finite = plan.finite && !std::isinf(v[i]);
+    }
+  });
+  int n_bins = missing;
+  while (n_bins > 0 && plan.low[n_bins - 1] > plan.high[n_bins - 1]) --n_bins;
+  slot.n_values = n_bins;
+  slot.low.assign(plan.low.begin(), plan.low.begin() + n_bins);
+  slot.high.assign(plan.high.begin(), plan.high.begin() + n_bins);
+  std::replace(codes, codes + points.n_rows, missing, static_cast<std::uint8_t>(n_bins));
+  return plan.finite;
+}
+
+// Bins the columns that are neither plain nor sparse. A column that is all missing gets no slot.
+bool add_mixed_slots(const DensePoints& points, const std::uint8_t* categorical,
+                     const std::vector<Row>& sample, const std::vector<std::int32_t>& features,
+                     int n_threads, Bins& bins) {
+  std::vector<MixedSlot> slots(features.size());
+  std::vector<std::uint8_t> finite(features.size(), 1);
+  parallel_for(static_cast<std::int64_t>(features.size()), 1,
+               threads_for(points.n_rows * static_cast<std::int64_t>(features.size()), n_threads),
+               [&](std::int64_t i) {
+                 slots[i].feature = features[i];
+                 if (categorical[features[i]]) {
+                   bin_categories(points, slots[i]);
+                 } else {
+                   finite[i] = bin_with_missing(points, sample, slots[i]);
+                 }
+               });
+  std::erase_if(slots, [](const MixedSlot& slot) { return slot.n_values == 0; });
+  bins.mixed = std::move(slots);
+  return std::find(finite.begin(), finite.end(), 0) == finite.end();
+}
+
 // Appends a slot whose bins are `low`, `high`.
 void add_slot(Bins& bins, std::int32_t feature, const std::vector<double>& low,
               const std::vector<double>& high) {
@@ -451,10 +553,15 @@ std::int64_t Bins::n_bytes() const {
   return static_cast<std::int64_t>(n_dense) * n_rows +
          static_cast<std::int64_t>(entries.size() * sizeof(entries[0]) +
                                    indptr.size() * sizeof(indptr[0]) +
-                                   (low.size() + high.size()) * sizeof(low[0]));
+                                   (low.size() + high.size()) * sizeof(low[0])) +
+         std::accumulate(mixed.begin(), mixed.end(), std::int64_t{0},
+                         [&](std::int64_t sum, const MixedSlot& slot) {
+                           return sum + n_rows * (slot.codes ? 1 : 2);
+                         });
 }
 
-bool make_bins(const DensePoints& points, const std::uint8_t* allowed, int n_threads, Bins& bins) {
+bool make_bins(const DensePoints& points, const std::uint8_t* allowed,
+               const std::uint8_t* categorical, int n_threads, Bins& bins) {
   start(bins, points);
   const std::int32_t d = points.n_features;
   const std::vector<Row> sample = sample_rows(points.n_rows);
@@ -470,12 +577,17 @@ bool make_bins(const DensePoints& points, const std::uint8_t* allowed, int n_thr
                },
                [](Strip&) {});
   std::vector<Entries> sparse;
+  std::vector<std::int32_t> mixed;
   for (std::int32_t f = 0; f < d; ++f) {
     Column& column = columns[f];
-    if (!column.finite) return false;
+    const bool finite =
+        column.finite &&
+        all_finite(column.values.data(), static_cast<std::int64_t>(column.values.size()));
+    if (!finite && !categorical) return false;
     if (allowed && !allowed[f]) {
-      if (!all_finite(column.values.data(), static_cast<std::int64_t>(column.values.size())))
-        return false;
+      continue;
+    } else if (categorical && (categorical[f] || !finite)) {
+      mixed.push_back(f);
     } else if (!column.codes) {
       sparse.push_back({f,
                         column.default_value,
@@ -491,7 +603,8 @@ bool make_bins(const DensePoints& points, const std::uint8_t* allowed, int n_thr
       ++bins.n_dense;
     }
   }
-  return finish_sparse(bins, sparse, n_threads);
+  return finish_sparse(bins, sparse, n_threads) &&
+         (mixed.empty() || add_mixed_slots(points, categorical, sample, mixed, n_threads, bins));
 }
 
 bool make_bins(const SparsePoints& points, const std::uint8_t* allowed, int n_threads, Bins& bins) {

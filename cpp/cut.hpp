@@ -1,9 +1,12 @@
-// A cut, and the gap between two values that it lies in.
+// A cut: the gap between two values that it lies in, or the categories that go left.
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 #include "simd.hpp"
+#include "split.hpp"
 
 namespace treemeans {
 
@@ -14,14 +17,25 @@ inline double threshold_between(double low, double high) {
 }
 
 // Any threshold in [low, high) makes this cut: two values of the feature that occur at the node,
-// with none between them.
+// with none between them. Where only missing values go right, `high` is infinite; where categories
+// go left, both are NaN.
 struct Cut {
   std::int64_t cost;
   std::int32_t feature;
   double low, high;
+  std::int8_t missing_left = -1;           // as in Split
+  std::vector<std::int32_t> categories{};  // codes that go left, ascending
 
-  double threshold() const { return threshold_between(low, high); }
-  bool operator==(const Cut&) const = default;
+  double threshold() const {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    return high == infinity ? infinity : threshold_between(low, high);
+  }
+  SplitRule rule() const { return {threshold(), missing_left, categories}; }
+  bool operator==(const Cut& other) const {
+    return cost == other.cost && feature == other.feature && missing_left == other.missing_left &&
+           categories == other.categories &&
+           (!categories.empty() || (low == other.low && high == other.high));
+  }
 };
 
 // Raises `low` to the greatest value up to `edge`, lowers `high` to the least above it.

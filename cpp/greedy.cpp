@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "gaps.hpp"
+#include "greedy_score.hpp"
 #include "parallel.hpp"
 #include "search.hpp"
 

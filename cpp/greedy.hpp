@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "binning.hpp"
+#include "center_node.hpp"
 #include "cut.hpp"
-#include "members.hpp"
 #include "points.hpp"
 #include "threshold_range.hpp"
 

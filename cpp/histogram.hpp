@@ -37,6 +37,19 @@ TM_CLONES void sum_columns(const RowStats& row_stats, const std::uint8_t* const*
   }
 }
 
+// Adds one column, of any number of codes.
+template <int W, class Code>
+TM_CLONES void sum_column(const RowStats& row_stats, const Code* TM_RESTRICT codes,
+                          std::int64_t* TM_RESTRICT histogram) {
+  const int K = W ? W : row_stats.width;
+  const std::int64_t* TM_RESTRICT line = row_stats.at;
+  for (std::int64_t i = 0; i < row_stats.n; ++i, line += K) {
+    std::int64_t* TM_RESTRICT bin = histogram + std::int64_t{codes[row_stats.rows[i]]} * K;
+#pragma omp simd
+    for (int c = 0; c < K; ++c) bin[c] += line[c];
+  }
+}
+
 // Adds the sparse entries that lie in bins [from, to). histogram starts at bin `from`.
 template <int W>
 TM_CLONES void sum_entries(const RowStats& row_stats, const std::int64_t* TM_RESTRICT indptr,

@@ -194,7 +194,7 @@ void Kauri::update_clusters() {
 
 bool Kauri::may_cut(const Leaf& leaf) const {
   if (!rules_.limits.permits_depth(leaf.depth)) return false;
-  return leaf.at.size() > 1 && leaf.units >= 2 * rules_.limits.min_weight;
+  return leaf.at.size() > 1 && rules_.limits.permits_cut(leaf.units);
 }
 
 LeafSum Kauri::sum_of(const Leaf& leaf) const {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "cluster_gain.hpp"
 #include "limits.hpp"
-#include "moves.hpp"
 #include "points.hpp"
 #include "vectors.hpp"
 

@@ -15,10 +15,20 @@ struct Limits {
                                           // all free); negative: no cut there
   std::int32_t max_depth = std::numeric_limits<std::int32_t>::max();  // cuts above a leaf
 
+  std::int32_t max_categories = std::numeric_limits<std::int32_t>::max();  // that a cut lists
+
+  // Whether a side of a cut may weigh so much.
+  bool permits_side(std::int64_t weight) const { return weight >= min_weight; }
   // Whether a cut may leave these weights on its sides.
   bool permits(std::int64_t left, std::int64_t right) const {
-    return left >= min_weight && right >= min_weight;
+    return permits_side(left) && permits_side(right);
   }
+  // Whether a leaf of this weight can be cut at all.
+  bool permits_cut(std::int64_t weight) const { return weight >= 2 * min_weight; }
+  // Whether a side may have no rows (IMM), and whether it takes more than a row to make one.
+  bool permits_empty() const { return min_weight == 0; }
+  bool asks_for_weight() const { return min_weight > 1; }
+  bool permits_categories(std::int32_t n) const { return n <= max_categories; }
   // Whether a leaf with so many cuts above it may be cut.
   bool permits_depth(std::int32_t depth) const { return depth < max_depth; }
   // A row is a row, however light.

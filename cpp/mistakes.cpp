@@ -266,7 +266,7 @@ class MistakeSearch {
       if (membership.alive[row]) {
         counted.push_back({found.value, membership.nearest[row],
                            membership.weights ? membership.weights[row] : 1});
-      } else if (limits_.min_weight > 0) {
+      } else if (!limits_.permits_empty()) {
         counted.push_back({found.value, node_.members.front(), 0});
       }
     }

@@ -13,7 +13,7 @@ constexpr std::int64_t kLookSteps = 10'000;  // what any look at a node takes be
 constexpr std::int64_t kMoveSteps = 5;       // a row that is sent to a side takes about as long
 
 // Rows on their way down a subtree, each with the place its price goes to.
-struct Walkers {
+struct RowWalk {
   std::vector<Row> row, row_right;
   std::vector<std::int32_t> place, place_right;
   std::vector<double> values;
@@ -32,17 +32,18 @@ struct Walkers {
   std::int64_t partition(ColumnCache& columns, const Node& node_data, std::int64_t begin,
                          std::int64_t end) {
     columns.read(node_data.feature, row.data() + begin, end - begin, values.data());
-    const ThresholdSplit split{node_data.threshold};
     std::int64_t n_left = begin, n_right = 0;
-    for (std::int64_t i = begin; i < end; ++i) {  // no branch to mispredict
-      const bool goes_left = split.goes_left(values[i - begin]);
-      const Row r = row[i];
-      const std::int32_t p = place[i];
-      row[n_left] = row_right[n_right] = r;
-      place[n_left] = place_right[n_right] = p;
-      n_left += goes_left ? 1 : 0;
-      n_right += goes_left ? 0 : 1;
-    }
+    node_data.rule.visit([&](const auto& split) {
+      for (std::int64_t i = begin; i < end; ++i) {  // no branch to mispredict
+        const bool goes_left = split.goes_left(values[i - begin]);
+        const Row r = row[i];
+        const std::int32_t p = place[i];
+        row[n_left] = row_right[n_right] = r;
+        place[n_left] = place_right[n_right] = p;
+        n_left += goes_left ? 1 : 0;
+        n_right += goes_left ? 0 : 1;
+      }
+    });
     std::copy(row_right.begin(), row_right.begin() + n_right, row.begin() + n_left);
     std::copy(place_right.begin(), place_right.begin() + n_right, place.begin() + n_left);
     return n_left;
@@ -56,7 +57,7 @@ struct MutableTree::Scratch {
   explicit Scratch(const Points& points) : columns(points) {}
 
   ColumnCache columns;
-  Walkers walkers;
+  RowWalk walk;
   std::vector<double> values;
   std::vector<std::int64_t> lefts_right, rights_left;
   Sides sides;
@@ -69,6 +70,8 @@ MutableTree::MutableTree(const TreeData& data, const Row* rows, std::int64_t n)
       slot_of_(data.bins->n_features, -1) {
   for (std::int32_t slot = 0; slot < data.bins->n_slots(); ++slot)
     slot_of_[data.bins->feature[slot]] = slot;
+  for (std::size_t i = 0; i < data.bins->mixed.size(); ++i)
+    slot_of_[data.bins->mixed[i].feature] = static_cast<std::int32_t>(data.bins->n_slots() + i);
   add(-1, Rows(rows, rows + n));
   sum_leaf(nodes_[0]);
 }
@@ -82,7 +85,8 @@ std::int64_t MutableTree::price_of(std::int32_t feature) const {
 std::int64_t MutableTree::scan_steps(std::int64_t n_rows) const {
   const Bins& bins = *data_.bins;
   const auto entries = static_cast<std::int64_t>(bins.entries.size());
-  return n_rows * (bins.n_dense + entries / std::max<std::int64_t>(bins.n_rows, 1)) +
+  return n_rows * (bins.n_dense + static_cast<std::int64_t>(bins.mixed.size()) +
+                   entries / std::max<std::int64_t>(bins.n_rows, 1)) +
          bins.n_bins() + kLookSteps;
 }
 
@@ -165,35 +169,36 @@ void MutableTree::replace(std::int32_t node, std::int32_t child) {
 
 std::pair<MutableTree::Rows, MutableTree::Rows> MutableTree::partition(const Rows& rows,
                                                                        std::int32_t feature,
-                                                                       double threshold) {
+                                                                       const SplitRule& rule) {
   const auto n = static_cast<std::int64_t>(rows.size());
   std::vector<double>& values = scratch_->values;
   values.resize(n);
   scratch_->columns.read(feature, rows.data(), n, values.data());
   steps_ += kMoveSteps * n;
-  const ThresholdSplit split{threshold};
   std::pair<Rows, Rows> sides;
-  const auto n_left = static_cast<std::size_t>(
-      std::count_if(values.begin(), values.end(), [&](double v) { return split.goes_left(v); }));
-  sides.first.resize(n_left + 1);  // one more, so that both can be written and one kept
-  sides.second.resize(rows.size() - n_left + 1);
-  std::int64_t left = 0, right = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const bool goes_left = split.goes_left(values[i]);
-    sides.first[left] = sides.second[right] = rows[i];
-    left += goes_left ? 1 : 0;
-    right += goes_left ? 0 : 1;
-  }
+  rule.visit([&](const auto& split) {
+    const auto n_left = static_cast<std::size_t>(
+        std::count_if(values.begin(), values.end(), [&](double v) { return split.goes_left(v); }));
+    sides.first.resize(n_left + 1);  // one more, so that both can be written and one kept
+    sides.second.resize(rows.size() - n_left + 1);
+    std::int64_t left = 0, right = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const bool goes_left = split.goes_left(values[i]);
+      sides.first[left] = sides.second[right] = rows[i];
+      left += goes_left ? 1 : 0;
+      right += goes_left ? 0 : 1;
+    }
+  });
   sides.first.pop_back();
   sides.second.pop_back();
   return sides;
 }
 
 bool MutableTree::may_hold(const Rows& rows) const {
-  if (data_.limits.min_weight <= 1) return !rows.empty();
+  if (!data_.limits.asks_for_weight()) return !rows.empty();
   std::int64_t weight = 0;
   for (const Row row : rows) weight += data_.limits.weight(row);
-  return data_.limits.permits(weight, weight);
+  return data_.limits.permits_side(weight);
 }
 
 // Sends rows down a subtree. A cut that leaves one side empty is dropped. False where a leaf is
@@ -206,7 +211,7 @@ bool MutableTree::fill(std::int32_t node, std::shared_ptr<const Rows> rows) {
     return may_hold(*rows);
   }
   const std::int32_t left = nodes_[node].left, right = nodes_[node].right;
-  auto [first, second] = partition(*rows, nodes_[node].feature, nodes_[node].threshold);
+  auto [first, second] = partition(*rows, nodes_[node].feature, nodes_[node].rule);
   if (first.empty() || second.empty()) {
     discard(first.empty() ? left : right);
     replace(node, first.empty() ? right : left);
@@ -251,15 +256,15 @@ std::optional<Cut> MutableTree::search(std::int32_t leaf, const std::int64_t* pr
   return best;
 }
 
-bool MutableTree::split(std::int32_t leaf, std::int32_t feature, double threshold) {
+bool MutableTree::split(std::int32_t leaf, std::int32_t feature, const SplitRule& rule) {
   if (slot_of_[feature] < 0 || !data_.limits.permits_depth(nodes_[leaf].depth)) return false;
-  auto [first, second] = partition(*nodes_[leaf].rows, feature, threshold);
+  auto [first, second] = partition(*nodes_[leaf].rows, feature, rule);
   if (!may_hold(first) || !may_hold(second)) return false;
   const bool left_is_smaller = first.size() <= second.size();
   const std::int32_t left = add(leaf, std::move(first)), right = add(leaf, std::move(second));
   --n_leaves_;
   Node& node_data = nodes_[leaf];
-  node_data.feature = feature, node_data.threshold = threshold, node_data.left = left,
+  node_data.feature = feature, node_data.rule = rule, node_data.left = left,
   node_data.right = right;
   Node& smaller = nodes_[left_is_smaller ? left : right];
   Node& larger = nodes_[left_is_smaller ? right : left];
@@ -284,8 +289,8 @@ void MutableTree::collapse(std::int32_t node) {
 
 // What each of the rows would cost in the subtree of a node.
 void MutableTree::price_in(std::int32_t node, const Rows& rows, std::vector<std::int64_t>& prices) {
-  Walkers& walkers = scratch_->walkers;
-  walkers.start(rows);
+  RowWalk& walk = scratch_->walk;
+  walk.start(rows);
   prices.resize(rows.size());
   struct Stretch {
     std::int32_t node;
@@ -301,9 +306,9 @@ void MutableTree::price_in(std::int32_t node, const Rows& rows, std::vector<std:
     if (node_data.is_leaf()) {
       const std::int64_t* regrets = data_.regrets + node_data.label;
       for (std::int64_t i = begin; i < end; ++i)
-        prices[walkers.place[i]] = regrets[walkers.row[i] * data_.k];
+        prices[walk.place[i]] = regrets[walk.row[i] * data_.k];
     } else {
-      const std::int64_t middle = walkers.partition(scratch_->columns, node_data, begin, end);
+      const std::int64_t middle = walk.partition(scratch_->columns, node_data, begin, end);
       open.push_back({node_data.left, begin, middle});
       open.push_back({node_data.right, middle, end});
     }
@@ -378,9 +383,9 @@ void MutableTree::drop(std::int32_t node, std::int32_t child) {
 // The limit on a leaf's weight can be broken further down: then all is as it was.
 bool MutableTree::adopt(std::int32_t node, const Cut& cut) {
   std::optional<MutableTree> before;
-  if (data_.limits.min_weight > 1) before.emplace(*this);
+  if (data_.limits.asks_for_weight()) before.emplace(*this);
   nodes_[node].feature = cut.feature;
-  nodes_[node].threshold = cut.threshold();
+  nodes_[node].rule = cut.rule();
   if (!fill(node, nodes_[node].rows)) {
     const std::int64_t steps = steps_;
     *this = std::move(*before);

@@ -29,7 +29,7 @@ struct TreeData {
 // A node. One that has been removed has no rows.
 struct Node {
   std::int32_t feature = -1;  // -1: a leaf
-  double threshold = 0.0;
+  SplitRule rule;
   std::int32_t left = -1, right = -1, parent = -1;
   std::int32_t depth = 0;
   std::int32_t label = 0;
@@ -64,7 +64,7 @@ class MutableTree {
   std::optional<Cut> search(std::int32_t leaf, const std::int64_t* prices, int n_threads);
   // Cuts a leaf. False, and nothing done, where a side would be empty, too light or too deep, or
   // the feature may not be cut.
-  bool split(std::int32_t leaf, std::int32_t feature, double threshold);
+  bool split(std::int32_t leaf, std::int32_t feature, const SplitRule& rule);
   // Cuts a node anew, by the best cut at the given prices, even if that costs more. False, and
   // nothing done, where there is none that the limits permit.
   bool replace_split(std::int32_t node, const std::int64_t* prices, int n_threads);
@@ -92,7 +92,7 @@ class MutableTree {
   void replace(std::int32_t node, std::int32_t child);
   bool may_hold(const Rows& rows) const;
   bool fill(std::int32_t node, std::shared_ptr<const Rows> rows);
-  std::pair<Rows, Rows> partition(const Rows& rows, std::int32_t feature, double threshold);
+  std::pair<Rows, Rows> partition(const Rows& rows, std::int32_t feature, const SplitRule& rule);
   void price_in(std::int32_t node, const Rows& rows, std::vector<std::int64_t>& prices);
   const Sides& sides_of(std::int32_t node);  // good until the next call
   std::optional<Cut> best_replacement(std::int32_t node, const Sides& sides, const Limits& limits,

@@ -11,11 +11,11 @@
 namespace treemeans {
 
 // Returns how many rows go left.
-inline std::int64_t partition(const Points& points, Row* rows, std::int64_t n, std::int32_t feature,
-                              double threshold, int n_threads) {
+template <class AnySplit>
+std::int64_t partition(const Points& points, Row* rows, std::int64_t n, std::int32_t feature,
+                       const AnySplit& split, int n_threads) {
   std::vector<double> values(n);
   points.column(feature, rows, n, values.data(), n_threads);
-  const ThresholdSplit split{threshold};
   std::vector<Row> right(n);
   std::int64_t n_left = 0, n_right = 0;
   for (std::int64_t i = 0; i < n; ++i) {  // both written, one advanced: no branch to mispredict

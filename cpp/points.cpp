@@ -197,7 +197,8 @@ void StridedPoints<T>::tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, s
 template <class T>
 bool StridedPoints<T>::apply(const TreeView& tree, std::int32_t* out, int n_threads) const {
   const int threads = threads_for(n_rows * n_features, n_threads);
-  if (tree.missing_left) return no_infinity(threads) && apply_splits(*this, tree, out, threads);
+  if (tree.missing_left || accepts_missing)
+    return no_infinity(threads) && apply_splits(*this, tree, out, threads);
   if (!tree.thresholds_only())
     return all_finite(n_threads) && apply_splits(*this, tree, out, threads);
   const Descent descent(tree);

@@ -54,6 +54,7 @@ class Points {
 
   const std::int64_t n_rows;
   const std::int32_t n_features;
+  bool accepts_missing = false;  // a NaN is a missing value: refused only at a split without a side
 };
 
 // A rectangle of a dense table at a time, as doubles.

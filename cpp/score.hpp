@@ -1,19 +1,28 @@
 // What searches want least of: how a cut is priced from what is summed left of it, and what no cut
 // within a stretch of bins costs less than. Used where the rows are in memory and, through
-// bindings, where they are in partitions. (ExGreedy's sums by gap between centers are in gaps.hpp.)
+// bindings, where they are in partitions. (ExGreedy's sums by gap between centers are in
+// greedy_score.hpp.)
 //
 // A score of prefixes says what a cut costs from the sums of the rows' statistics on its left:
 //   kWidth                      how many these are, if known at compile time; else 0
 //   cost(left)                  of a cut
 //   quick_bound(before, after)  no cut costs less whose left side is between these two
 //   bound(before, after)        the same; closer, and dearer to compute
+// and, for columns of categories (see subset_search.hpp),
+//   kSymmetric                  whether the sides of a cut may be exchanged
+//   each_pair(groups, visit)    calls visit(cost, adds) for every pair of what the two sides may be
+//                               given, cheapest first, until it returns false: what the groups cost
+//                               if each goes where it costs less, and what each costs more left
 #pragma once
 
 #include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <limits>
+#include <tuple>
+#include <vector>
 
+#include "groups.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -44,7 +53,9 @@ TM_INLINE std::int64_t least_rest(const std::int64_t* all, const std::int64_t* v
 template <int W>
 struct CheapestCenters {
   static constexpr int kWidth = W;
+  static constexpr bool kSymmetric = true;
   int width;
+  int n_centers;  // columns that are a center's come first
   const std::int64_t* all;
   std::int64_t unsplit;  // the cost of the leaf as it is
 
@@ -73,6 +84,23 @@ struct CheapestCenters {
     if (left.at != right.at) return left.first + right.first;
     return std::min({unsplit, left.first + right.second, left.second + right.first});
   }
+
+  template <class Visit>
+  void each_pair(const Groups& groups, Visit visit) const {
+    const int n = n_centers;
+    std::vector<std::int64_t> costs(static_cast<std::size_t>(n) * n, 0), adds(groups.size(), 0);
+    add_pair_costs(groups, n, costs.data());
+    std::vector<std::tuple<std::int64_t, int, int>> pairs{{unsplit, n, n}};
+    for (int a = 0; a < n; ++a)
+      for (int b = a + 1; b < n; ++b) pairs.emplace_back(costs[a * n + b], a, b);
+    std::sort(pairs.begin(), pairs.end());
+    for (const auto& [cost, a, b] : pairs) {
+      // With the same center on both sides any cut costs as much as none.
+      for (std::int32_t g = 0; g < groups.size(); ++g)
+        adds[g] = a == n ? 0 : groups.of(g)[a] - groups.of(g)[b];
+      if (!visit(cost, adds)) return;
+    }
+  }
 };
 
 // All go right, to begin with; a cut sends those left of it left. Within a stretch none costs less
@@ -80,6 +108,7 @@ struct CheapestCenters {
 struct SmallestPrefix {
   // Statistics of a row: what going left adds, the same where that is negative, and its weight.
   static constexpr int kAdds = 0, kSaves = 1, kWeight = 2, kWidth = 4;
+  static constexpr bool kSymmetric = false;
   std::int64_t all_right;
 
   TM_INLINE std::int64_t cost(const std::int64_t* left) const { return all_right + left[kAdds]; }
@@ -88,6 +117,17 @@ struct SmallestPrefix {
   }
   TM_INLINE std::int64_t bound(const std::int64_t* before, const std::int64_t* after) const {
     return quick_bound(before, after);
+  }
+
+  template <class Visit>
+  void each_pair(const Groups& groups, Visit visit) const {
+    std::vector<std::int64_t> adds(groups.size());
+    std::int64_t cost = all_right;
+    for (std::int32_t g = 0; g < groups.size(); ++g) {
+      adds[g] = groups.of(g)[kAdds];
+      cost += std::min<std::int64_t>(adds[g], 0);
+    }
+    visit(cost, adds);
   }
 };
 

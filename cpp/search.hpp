@@ -30,8 +30,8 @@
 
 namespace treemeans {
 
-// A cut: thresholds from `at` on, up to the next value. Of equal costs the lowest feature wins,
-// then the lowest value.
+// A cut: thresholds from `at` on, up to the next value; of a column of categories, the best one. Of
+// equal costs the lowest feature wins, then the lowest value, then missing values on the right.
 template <class Cost>
 struct Candidate {
   Cost cost = worst_cost<Cost>();
@@ -39,10 +39,12 @@ struct Candidate {
   std::int32_t slot = -1;  // none found
   double at = 0.0;
   double next = std::numeric_limits<double>::quiet_NaN();  // value of the node, if it is known
+  std::int8_t missing_left = 0;
 
   TM_INLINE void offer(const Candidate& other) {
     if (other.cost < cost ||
-        (other.cost == cost && std::tie(other.feature, other.at) < std::tie(feature, at)))
+        (other.cost == cost && std::tie(other.feature, other.at, other.missing_left) <
+                                   std::tie(feature, at, missing_left)))
       *this = other;
   }
 };
@@ -55,6 +57,7 @@ struct WideBin {
   std::int64_t bin;  // of the slot
   double low;
   std::size_t kept;  // where sums are kept that the look inside starts from
+  std::int8_t missing_left = 0;
 
   bool can_beat(const Candidate<Cost>& best) const {
     return std::tie(bound, feature, low) <= std::tie(best.cost, best.feature, best.at);
@@ -111,18 +114,21 @@ Candidate<typename Search::Cost> find_best(const Search& search, const Bins& bin
       [&](Look& own, std::int64_t i) {
         std::vector<const WideBin<Cost>*> chosen;
         std::vector<std::int64_t> wanted;
+        std::vector<std::size_t> place;  // of each chosen one among the wanted
         for (const WideBin<Cost>* bin = starts[i]; bin != starts[i + 1]; ++bin) {
           if (!bin->can_beat(own.best)) continue;
           chosen.push_back(bin);
-          wanted.push_back(bin->bin);
+          // A bin comes twice where missing values may take either side.
+          if (wanted.empty() || wanted.back() != bin->bin) wanted.push_back(bin->bin);
+          place.push_back(wanted.size() - 1);
         }
         if (wanted.empty()) return;
         const std::int32_t slot = starts[i]->slot;
         search.open_slot(own.worker, slot);
-        const auto inside = rows_in_bins(points, bins, slot, rows, n, wanted);  // in one walk
+        const auto inside = rows_in_bins(points, bins.view(slot), rows, n, wanted);  // in one walk
         for (std::size_t j = 0; j < chosen.size(); ++j)
           if (chosen[j]->can_beat(own.best))
-            search.search_inside(own.worker, *chosen[j], inside[j],
+            search.search_inside(own.worker, *chosen[j], inside[place[j]],
                                  found.kept.data() + chosen[j]->kept, own.best);
       },
       [&](Look& own) {

@@ -10,7 +10,7 @@
 
 namespace treemeans {
 
-// A split by a threshold, which no NaN comes to: the only kind that is grown, and the fast one.
+// A split by a threshold, which no NaN comes to: the fast kind.
 struct ThresholdSplit {
   double threshold;
 
@@ -39,6 +39,46 @@ struct Split {
   }
 };
 
+// The categories of a split as bits. Codes are at most kMaxCode - 1: sets stay within 2 MB.
+class CategorySet {
+ public:
+  static constexpr std::int32_t kMaxCode = 1 << 24;
+
+  CategorySet() = default;
+  CategorySet(const std::int32_t* codes, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (codes[i] < 0 || codes[i] >= kMaxCode)
+        throw std::invalid_argument("category codes must be between 0 and 2**24 - 1");
+      const auto word = static_cast<std::size_t>(codes[i] / 64);
+      if (bits_.size() <= word) bits_.resize(word + 1, 0);
+      bits_[word] |= std::uint64_t{1} << (codes[i] % 64);
+    }
+  }
+  // Good as long as the set is.
+  Split split(double threshold, std::int8_t missing_left) const {
+    return {threshold, bits_.empty() ? nullptr : bits_.data(),
+            static_cast<std::int64_t>(bits_.size()) * 64, missing_left};
+  }
+
+ private:
+  std::vector<std::uint64_t> bits_;
+};
+
+// A split of any kind, with its own set. Calls visit with the fast kind where it is one.
+struct SplitRule {
+  double threshold = 0.0;
+  std::int8_t missing_left = -1;
+  std::vector<std::int32_t> categories{};  // codes that go left, ascending
+
+  bool operator==(const SplitRule&) const = default;
+  template <class Visit>
+  auto visit(Visit visit) const {
+    if (categories.empty() && missing_left < 0) return visit(ThresholdSplit{threshold});
+    const CategorySet set(categories.data(), static_cast<std::int64_t>(categories.size()));
+    return visit(set.split(threshold, missing_left));
+  }
+};
+
 // Nodes of a tree as flat arrays; feature < 0 marks a leaf. The last three are null in a tree that
 // has nothing but thresholds and accepts no NaN.
 struct TreeView {
@@ -58,37 +98,22 @@ struct TreeView {
 // The splits of a tree, with the sets of categories as bits.
 class TreeSplits {
  public:
-  static constexpr std::int32_t kMaxCode = 1 << 24;  // sets stay within 2 MB
-
   explicit TreeSplits(const TreeView& tree) : splits_(tree.n_nodes), sets_(tree.n_nodes) {
     for (std::int32_t node = 0; node < tree.n_nodes; ++node) {
-      Split& split = splits_[node];
-      split.threshold = tree.threshold[node];
-      if (tree.missing_left) split.missing_left = tree.missing_left[node];
-      if (!tree.category_first) continue;
-      const std::int64_t begin = tree.category_first[node], end = tree.category_first[node + 1];
-      if (begin < end) load_set(tree.category_codes + begin, end - begin, sets_[node], split);
+      if (tree.category_first) {
+        const std::int64_t begin = tree.category_first[node], end = tree.category_first[node + 1];
+        sets_[node] = CategorySet(tree.category_codes + begin, end - begin);
+      }
+      const std::int8_t missing = tree.missing_left ? tree.missing_left[node] : std::int8_t{-1};
+      splits_[node] = sets_[node].split(tree.threshold[node], missing);
     }
   }
 
   const Split& operator[](std::int32_t node) const { return splits_[node]; }
 
  private:
-  static void load_set(const std::int32_t* codes, std::int64_t n, std::vector<std::uint64_t>& set,
-                       Split& split) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (codes[i] < 0 || codes[i] >= kMaxCode)
-        throw std::invalid_argument("category codes must be between 0 and 2**24 - 1");
-      const auto word = static_cast<std::size_t>(codes[i] / 64);
-      if (set.size() <= word) set.resize(word + 1, 0);
-      set[word] |= std::uint64_t{1} << (codes[i] % 64);
-    }
-    split.categories = set.data();
-    split.n_categories = static_cast<std::int64_t>(set.size()) * 64;
-  }
-
   std::vector<Split> splits_;
-  std::vector<std::vector<std::uint64_t>> sets_;
+  std::vector<CategorySet> sets_;
 };
 
 }  // namespace treemeans

@@ -80,7 +80,7 @@ int padded(std::size_t n_centers) {
 template <int W>
 std::optional<Cut> search(const scan::Node& node, const std::int64_t* all, std::int64_t unsplit,
                           const Points& points, const Bins& bins, int n_threads) {
-  const CheapestCenters<W> score{node.row_stats.width, all, unsplit};
+  const CheapestCenters<W> score{node.row_stats.width, node.counter, all, unsplit};
   return scan::least_cut(score, points, node, bins, n_threads);
 }
 

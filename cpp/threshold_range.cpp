@@ -12,11 +12,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The first place from the front, or from the back, by which `least` has been passed.
+// The first place by which a side that weighs `sum` before it is heavy enough.
 template <class Weight>
-std::int64_t first_enough(std::int64_t n, std::int64_t least, Weight weight) {
-  std::int64_t sum = 0, i = 0;
-  while (i < n && (sum += weight(i)) < least) ++i;
+std::int64_t first_enough(const Limits& limits, std::int64_t n, std::int64_t sum, Weight weight) {
+  std::int64_t i = 0;
+  while (i < n && !limits.permits_side(sum += weight(i))) ++i;
   return i;
 }
 
@@ -29,10 +29,9 @@ class SlotRange {
   // weights: of the slot's bins.
   ThresholdRange find(std::int32_t slot, const std::int64_t* weights) const {
     const std::int64_t first = bins_.first[slot], n = bins_.first[slot + 1] - first;
-    const std::int64_t low =
-        first_enough(n, limits_.min_weight, [&](auto b) { return weights[b]; });
+    const std::int64_t low = first_enough(limits_, n, 0, [&](auto b) { return weights[b]; });
     const std::int64_t high =
-        n - 1 - first_enough(n, limits_.min_weight, [&](auto b) { return weights[n - 1 - b]; });
+        n - 1 - first_enough(limits_, n, 0, [&](auto b) { return weights[n - 1 - b]; });
     if (low == n || high < low) return {kInfinity, -kInfinity};  // none
     ThresholdRange range{bins_.high[first + low], bins_.low[first + high]};
     const double* at = node_.coordinates(bins_.feature[slot]);
@@ -53,28 +52,28 @@ class SlotRange {
     std::vector<std::int64_t> wanted;
     if (low_inside) wanted.push_back(low);
     if (high_inside && (wanted.empty() || low < high)) wanted.push_back(high);
-    const auto found = rows_in_bins(points_, bins_, slot, node_.rows, node_.n, wanted);
+    const auto found = rows_in_bins(points_, bins_.view(slot), node_.rows, node_.n, wanted);
     const auto n_bins = bins_.first[slot + 1] - bins_.first[slot];
     if (low_inside) {
       std::int64_t before = 0;
       for (std::int64_t b = 0; b < low; ++b) before += weights[b];
-      range.low = end(found.front(), limits_.min_weight - before, false);
+      range.low = end(found.front(), before, false);
     }
     if (high_inside) {
       std::int64_t after = 0;
       for (std::int64_t b = high + 1; b < n_bins; ++b) after += weights[b];
-      range.high = end(found.back(), limits_.min_weight - after, true);
+      range.high = end(found.back(), after, true);
     }
   }
 
-  // The value by which `missing` has been passed, from below or from above.
-  double end(const std::vector<BinValue>& rows, std::int64_t missing, bool from_above) const {
+  // The value by which a side is heavy enough, from below or from above.
+  double end(const std::vector<BinValue>& rows, std::int64_t beyond, bool from_above) const {
     const auto n = static_cast<std::int64_t>(rows.size());
     const auto at = [&](std::int64_t i) -> const BinValue& {
       return rows[from_above ? n - 1 - i : i];
     };
     return at(first_enough(
-                  n, missing,
+                  limits_, n, beyond,
                   [&](std::int64_t i) { return limits_.weight(node_.rows[at(i).position]); }))
         .value;
   }
@@ -121,7 +120,7 @@ std::vector<ThresholdRange> find_threshold_ranges(const Bins& bins, const Points
                                                   const CenterNode& node, const Limits& limits,
                                                   int n_threads) {
   std::vector<ThresholdRange> ranges(bins.n_slots());
-  if (limits.min_weight == 0) return ranges;
+  if (limits.permits_empty()) return ranges;
   const SlotRange slot_range(bins, points, node, limits);
   const std::vector<std::int64_t> sparse = weigh_entries(bins, node, limits);
   parallel_for(bins.n_slots(), 1, threads_for(node.n * bins.n_slots(), n_threads),

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "binning.hpp"
+#include "center_node.hpp"
 #include "limits.hpp"
-#include "members.hpp"
 #include "points.hpp"
 
 namespace treemeans {

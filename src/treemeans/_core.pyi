@@ -9,10 +9,20 @@ class Cut:
     """What a search returns: a cut between two values of a feature that occur at the node.
 
     Any threshold from ``low`` up to, not including, ``high`` makes it; ``threshold`` is half way.
-    The cost is in fixed point.
+    Where only missing values go to the other side it is infinite. A cut of a column of categories
+    has ``categories``, the codes that go left, and no threshold (NaN). ``missing_left``: whether
+    missing values go left; None for a column without any. The cost is in fixed point.
     """
 
-    def __init__(self, cost: int, feature: int, low: float, high: float) -> None: ...
+    def __init__(
+        self,
+        cost: int,
+        feature: int,
+        low: float,
+        high: float,
+        missing_left: bool | None = None,
+        categories: Sequence[int] = (),
+    ) -> None: ...
     @property
     def cost(self) -> int: ...
     @property
@@ -23,6 +33,10 @@ class Cut:
     def high(self) -> float: ...
     @property
     def threshold(self) -> float: ...
+    @property
+    def missing_left(self) -> bool | None: ...
+    @property
+    def categories(self) -> tuple[int, ...]: ...
 
 class Limits:
     """What every cut must respect.
@@ -31,6 +45,7 @@ class Limits:
     min_weight : of the rows on either side
     prices : of each slot of the bins, added to what a cut there costs; a negative one forbids cuts
     max_depth : cuts above a leaf; only trees and Kauri look at it
+    max_categories : that a cut of a column of categories lists; None for any number
     """
 
     def __init__(
@@ -39,6 +54,7 @@ class Limits:
         min_weight: int = 1,
         prices: NDArray[np.int64] | None = None,
         max_depth: int | None = None,
+        max_categories: int | None = None,
     ) -> None: ...
 
 def threshold_between(low: float, high: float) -> float: ...
@@ -46,7 +62,7 @@ def threshold_between(low: float, high: float) -> float: ...
 class Points:
     def all_finite(self, n_threads: int) -> bool: ...
 
-def dense_points(array: NDArray[np.generic]) -> Points: ...
+def dense_points(array: NDArray[np.generic], accepts_missing: bool = False) -> Points: ...
 def sparse_points(
     n_rows: int,
     n_features: int,
@@ -70,7 +86,13 @@ def apply(
     category_codes: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int32] | None: ...
 def partition(
-    points: Points, rows: NDArray[np.int32], feature: int, threshold: float, n_threads: int
+    points: Points,
+    rows: NDArray[np.int32],
+    feature: int,
+    threshold: float,
+    n_threads: int,
+    missing_left: bool | None = None,
+    categories: Sequence[int] = (),
 ) -> int: ...
 def group_sums(
     points: Points,
@@ -109,9 +131,18 @@ class Bins:
     @property
     def n_dense(self) -> int: ...
     @property
-    def feature(self) -> list[int]: ...
+    def feature(self) -> list[int]:
+        """The feature of each slot."""
+    @property
+    def mixed(self) -> list[int]:
+        """The features of the last slots: categories, or numbers with missing values."""
 
-def make_bins(points: Points, allowed: NDArray[np.uint8] | None, n_threads: int) -> Bins | None: ...
+def make_bins(
+    points: Points,
+    allowed: NDArray[np.uint8] | None,
+    n_threads: int,
+    categorical: NDArray[np.uint8] | None = None,
+) -> Bins | None: ...
 def price(
     points: Points, centers: NDArray[np.float64], n_threads: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]: ...
@@ -212,6 +243,10 @@ class TreeNode:
     @property
     def threshold(self) -> float: ...
     @property
+    def missing_left(self) -> bool | None: ...
+    @property
+    def categories(self) -> tuple[int, ...]: ...
+    @property
     def left(self) -> int: ...
     @property
     def right(self) -> int: ...
@@ -244,7 +279,14 @@ class MutableTree:
     def labels(self) -> NDArray[np.int32]: ...
     def reprice(self, regrets: NDArray[np.int64], prices: NDArray[np.int64] | None) -> None: ...
     def search(self, leaf: int, prices: NDArray[np.int64] | None, n_threads: int) -> Cut | None: ...
-    def split(self, leaf: int, feature: int, threshold: float) -> tuple[int, int] | None: ...
+    def split(
+        self,
+        leaf: int,
+        feature: int,
+        threshold: float,
+        missing_left: bool | None = None,
+        categories: Sequence[int] = (),
+    ) -> tuple[int, int] | None: ...
     def replace_split(
         self, node: int, prices: NDArray[np.int64] | None, n_threads: int
     ) -> bool: ...

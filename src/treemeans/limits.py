@@ -71,6 +71,7 @@ class Limits:
     max_depth : most cuts above a leaf; None for any number
     feature_costs : price of a cut on each feature, as a share of what a search adds up (cost or
         mistakes); None where all are free
+    max_categories : most categories that a cut lists; None for any number
     min_weight : ``min_samples_leaf`` in the units of some rows; `for_rows` sets it
     """
 
@@ -78,6 +79,7 @@ class Limits:
     max_depth: int | None = None
     feature_costs: NDArray[np.float64] | None = None
     min_weight: int = 1
+    max_categories: int | None = None
 
     def for_rows(self, rows: Weighed) -> Self:
         """The same limits, in the units of ``rows``."""
@@ -135,7 +137,7 @@ class Limits:
         """
         least = 0 if empty_sides and not self.restrict_leaves else self.min_weight
         depth = None if self.max_depth is None else min(self.max_depth, _MOST_DEPTH)
-        return _core.Limits(weights, least, prices, depth)
+        return _core.Limits(weights, least, prices, depth, self.max_categories)
 
     def for_decision_tree(self, total_weight: int, *, weighted: bool) -> dict[str, Any] | None:
         """Depth and weight of a leaf as scikit-learn's parameters; None if no cut is possible."""
@@ -157,6 +159,10 @@ class Limits:
         if self.max_depth is not None and depth >= self.max_depth:
             return False
         return not self.restrict_leaves or weight() >= 2 * self.min_weight
+
+    def permits_sides(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """For each of many cuts whether it may leave these weights on its sides."""
+        return (left >= self.min_weight) & (right >= self.min_weight)
 
     def permits(self, cut: ProposedCut, *, priced: bool = True) -> bool:
         """Whether a leaf may be cut so.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,3 +84,14 @@ class Split:
         if self.is_categorical:
             return ValueSet(but=frozenset(self.categories), missing=missing)
         return ValueSet(above=self.threshold, missing=missing)
+
+
+def split_arrays(
+    missing_left: Sequence[bool | None], categories: Sequence[tuple[int, ...]]
+) -> dict[str, NDArray[Any]]:
+    """Sides of missing values and categories of nodes, as the flat arrays of a tree."""
+    return {
+        "missing_left": np.array([-1 if side is None else int(side) for side in missing_left]),
+        "category_first": np.cumsum([0, *(len(codes) for codes in categories)]),
+        "category_codes": np.array([code for codes in categories for code in codes], dtype=int),
+    }

@@ -61,7 +61,7 @@ ALLOWED = {
     "warning_level": set(),
     "renamed_parameters": {"warning_level"},
     "training_data": {"rows", "costs", "limits"},
-    "growth": {"_core", "rows", "tree", "costs", "limits", "training_data", "progress"},
+    "growth": {"_core", "rows", "split", "tree", "costs", "limits", "training_data", "progress"},
     "refine": {
         "_core",
         "warning_level",
@@ -71,6 +71,7 @@ ALLOWED = {
         "limits",
         "progress",
         "rows",
+        "split",
         "tree",
     },
     "partitioned": {
@@ -90,6 +91,7 @@ ALLOWED = {
         "refine",
         "files",
         "rows",
+        "split",
         "threads",
         "tree",
     },

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from tests.oracles import partitioned_oracle as oracle
 from treemeans import _core
+from treemeans.limits import Limits
 from treemeans.partitioned.tree_growth import best_cuts
 from treemeans.partitioned.tree_growth.best_cuts import NodeSearch, find_cuts
-from treemeans.partitioned.tree_growth.bin_scores import NEVER, MistakeScore, SurrogateScore
+from treemeans.partitioned.tree_growth.bin_scores import NEVER, MistakeScore, surrogate_score
 from treemeans.partitioned.tree_growth.feature_bins import (
     FeatureBins,
     dividing_edges,
@@ -109,8 +110,8 @@ class Surrogate:
         self.rows = rows
 
     def score(self, sums):
-        k, weight = self.rows.k, int(sums[self.rows.k])
-        return SurrogateScore(sums[:k], weight, self.rows.least, self.rows.prices)
+        limits = Limits(min_weight=self.rows.least)
+        return surrogate_score(sums, self.rows.k, limits, self.rows.prices)
 
     def cuts(self, feature, values, row_stats):
         rows = self.rows
@@ -142,7 +143,7 @@ class Mistakes:
             sums[self.members],
             rows.k,
             weight,
-            self.least,
+            Limits(min_weight=self.least),
             rows.prices,
             self.shift,
         )
@@ -231,9 +232,10 @@ def test_finer_strips_tell_as_much_or_more(of, seed, n, k):
 def test_strips_without_rows():
     none = FeatureBins(np.empty(0), np.empty(0), np.empty((0, 4), dtype=np.int64))
     nothing = np.zeros(3, dtype=np.int64)
-    assert SurrogateScore(nothing, 0, 1, None).scan(0, none) is None
+    assert surrogate_score(np.zeros(4, dtype=np.int64), 3, Limits(), None).scan(0, none) is None
     centers, members = np.array([[1.0, 5.0, 3.0]]), np.arange(3)
-    scan = MistakeScore(centers, members, nothing, 3, 0, 0, None, 20).scan(0, none)
+    limits = Limits(min_weight=0)
+    scan = MistakeScore(centers, members, nothing, 3, 0, limits, None, 20).scan(0, none)
     place = scan.best(0)
     assert (place.cost, place.low, place.high) == (0, 1.0, 3.0)  # the lowest of free cuts
 

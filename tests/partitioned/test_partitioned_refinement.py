@@ -255,8 +255,8 @@ def optimizer_on(X, weights=None, k=4, n_leaves=8, n_partitions=3, **rules):
     plan = PartitionedFitOptions(
         None, X[:k].astype(float), "imm", n_leaves, Limits(**rules), None, 0, False
     )
-    field = prepare_data(partitions, plan)
-    return TreeOptimizer(field, draw_coreset(field, 0), n_leaves)
+    data = prepare_data(partitions, plan)
+    return TreeOptimizer(data, draw_coreset(data, 0), n_leaves)
 
 
 def test_a_coreset_weighs_as_much_as_all_rows(monkeypatch):
@@ -280,7 +280,7 @@ def test_costs_fit_whatever_the_centers():
     """How costs are rounded is told without a pass: no sum may overflow, nor lose its digits."""
     optimizer = optimizer_on(NOISY)
     for centers in (NOISY[:4] * 100, NOISY[:4] / 100, NOISY[100:104], NOISY[[0, 0, 0, 0]]):
-        cost_builder = cost_builder_for(optimizer.field, centers)
+        cost_builder = cost_builder_for(optimizer.data, centers)
         squares = ((NOISY[:, None] - centers) ** 2).sum(axis=2)
         regrets = (squares - squares.min(axis=1)[:, None]).sum(axis=0).max()
         assert regrets * cost_builder.scales.regrets < 2**61
@@ -368,9 +368,9 @@ def test_every_split_of_a_depth_is_the_best_there_is(seed, depth, min_weight):
         root.router(labels, sent=dict.fromkeys(nodes, -np.inf)),
         root.router(labels),
     )
-    cost_builder = optimizer.field.cost_builder
+    cost_builder = optimizer.data.cost_builder
     current = [(node.feature, node.threshold) for node in nodes]
-    splits = reoptimize_splits(optimizer.field, cost_builder, sides, current, optimizer.coreset.X)
+    splits = reoptimize_splits(optimizer.data, cost_builder, sides, current, optimizer.coreset.X)
     squares = ((X[:, None] - cost_builder.reference.centers) ** 2).sum(axis=2)
     regrets = squares - squares.min(axis=1)[:, None]
     regrets = np.rint(regrets * cost_builder.scales.regrets).astype(np.int64)

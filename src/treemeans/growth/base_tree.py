@@ -67,7 +67,7 @@ def _regret(growing: InMemoryTree) -> int:
 
 def _cart(data: TrainingData, progress: Progress) -> InMemoryTree:
     growing = InMemoryTree(data)
-    n_leaves, allowed = len(data.centers), data.table.allowed
+    n_leaves, allowed = len(data.centers), data.table.comparable
     tree = cart(data.X, data.costs, data.weights, n_leaves, growing.limits, allowed)
     follow(growing, tree, recenter=True)
     return growing

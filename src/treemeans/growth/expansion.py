@@ -29,7 +29,15 @@ class Growing(Protocol):
     def regret(self, node: int, /) -> int:
         """What a leaf's rows cost beyond each one's cheapest center."""
 
-    def split(self, node: int, feature: int, threshold: float, /) -> tuple[int, int] | None:
+    def split(
+        self,
+        node: int,
+        feature: int,
+        threshold: float,
+        missing_left: bool | None,
+        categories: tuple[int, ...],
+        /,
+    ) -> tuple[int, int] | None:
         """Cut a leaf; its children, or None where one would be empty."""
 
 
@@ -39,7 +47,14 @@ def grow(
     """Grow a base tree, then expand it; ``"best"``: the cheapest of several, expanded.
 
     Leaves are labelled with their cheapest center, those of the base tree too.
+
+    Base trees compare values with the coordinates of centers, which have none in a column of
+    categories, nor where a value is missing. So a table with such columns is expanded from one
+    leaf, whose cuts use all columns: ``python -m benchmarks mixed --bases`` compares the costs with
+    those of base trees on the other columns.
     """
+    if data.table.bins.mixed and isinstance(base, str):
+        base = "none"
     if base == "best":
         names = [name for name in BEST_OF if name != "kauri" or weighable(data.weights)]
         return _cheapest([grow(data, name, max_leaves, progress) for name in names], data)
@@ -85,7 +100,8 @@ def expand(
                 heapq.heappush(heap, (found.cost - tree.regret(leaf), True, leaf))
             continue
         cut = cuts.pop(leaf)
-        for child in tree.split(leaf, cut.feature, cut.threshold) or ():
+        sides = tree.split(leaf, cut.feature, cut.threshold, cut.missing_left, cut.categories)
+        for child in sides or ():
             if (regret := tree.regret(child)) > 0:
                 heapq.heappush(heap, (-regret, False, child))
         if tell is not None:

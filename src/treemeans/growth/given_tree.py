@@ -57,12 +57,13 @@ def follow(
     """
 
     def cut(here: int, node: int) -> Sides | None:
-        feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
-        proposed = RowCut.of(growing, here, feature, threshold)
+        split = tree.split(node)
+        proposed = RowCut.of(growing, here, split)
         if not proposed.is_permitted(priced=priced):
             return None
-        middle = mid_gap(proposed.values, threshold) if recenter else threshold
-        return growing.split(here, feature, threshold if middle is None else middle)
+        middle = mid_gap(proposed.values, split.threshold) if recenter else None
+        threshold = split.threshold if middle is None else middle
+        return growing.split(here, split.feature, threshold, split.missing_left, split.categories)
 
     return replay(tree, cut)
 

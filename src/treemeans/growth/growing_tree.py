@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.limits import Limits
+from treemeans.split import Split
 
 Cut = _core.Cut
 
@@ -21,6 +22,8 @@ class GrowingTree(ABC):
     ----------
     limits : the user's
     allowed : (n_features,), which of them may be cut
+    comparable : those of them that hold numbers, none missing: a base tree that compares values
+        with centers cuts no other
     whole : cost of giving every row to its cheapest center, in units of the regrets
     totals : of each node, what its rows cost beyond their cheapest, for each center
     base_labels : labels of the base tree's nodes, which come first, as its own method gave them;
@@ -29,12 +32,15 @@ class GrowingTree(ABC):
 
     limits: Limits
     allowed: NDArray[np.bool_]
+    comparable: NDArray[np.bool_]
     whole: float
     totals: Sequence[NDArray[np.int64]]
 
     def __init__(self) -> None:
         self.feature: list[int] = []
         self.threshold: list[float] = []
+        self.missing_left: list[bool | None] = []
+        self.categories: list[tuple[int, ...]] = []
         self.left: list[int] = []
         self.right: list[int] = []
         self.label: list[int] = []
@@ -62,8 +68,15 @@ class GrowingTree(ABC):
         """Weight of a node's rows: their number, or in units of the weights."""
 
     @abstractmethod
-    def split(self, node: int, feature: int, threshold: float) -> tuple[int, int]:
-        """Cut a leaf. Its children are labelled by the surrogate cost."""
+    def split(
+        self,
+        node: int,
+        feature: int,
+        threshold: float,
+        missing_left: bool | None = None,
+        categories: tuple[int, ...] = (),
+    ) -> tuple[int, int]:
+        """Cut a leaf by a `Split`. Its children are labelled by the surrogate cost."""
 
     @abstractmethod
     def least_cut(self, node: int) -> Cut | None:
@@ -112,6 +125,8 @@ class GrowingTree(ABC):
         """A new leaf; its number."""
         self.feature.append(-1)
         self.threshold.append(np.nan)
+        self.missing_left.append(None)
+        self.categories.append(())
         self.left.append(-1)
         self.right.append(-1)
         self.label.append(label)
@@ -119,9 +134,10 @@ class GrowingTree(ABC):
         self.growth.append(0)
         return self.n_nodes - 1
 
-    def make_inner(self, node: int, feature: int, threshold: float, left: int, right: int) -> None:
+    def make_inner(self, node: int, split: Split, left: int, right: int) -> None:
         """A leaf has been cut."""
-        self.feature[node], self.threshold[node] = feature, threshold
+        self.feature[node], self.threshold[node] = split.feature, split.threshold
+        self.missing_left[node], self.categories[node] = split.missing_left, split.categories
         self.left[node], self.right[node] = left, right
         self.growth[node] = self.n_leaves
 

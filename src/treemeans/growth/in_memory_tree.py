@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.growth.growing_tree import Cut, GrowingTree
+from treemeans.split import Split, split_arrays
 from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 
@@ -25,6 +26,7 @@ class InMemoryTree(GrowingTree):
         self.table, self.costs, self.n_threads = data.table, data.costs, data.n_threads
         self.limits = data.limits.for_rows(self.costs)
         self.allowed = self.table.allowed
+        self.comparable = self.table.comparable
         self.whole = data.reference_cost / self.costs.regrets.unit
         self.weights = None if self.costs.weights is None else self.costs.weights.values
         self.slot_prices = data.slot_prices(self.costs)
@@ -48,11 +50,20 @@ class InMemoryTree(GrowingTree):
         """Whether a node has no rows."""
         return len(self.rows(node)) == 0
 
-    def split(self, node: int, feature: int, threshold: float) -> tuple[int, int]:
-        """Cut a leaf. Its children are labelled by the surrogate cost."""
+    def split(
+        self,
+        node: int,
+        feature: int,
+        threshold: float,
+        missing_left: bool | None = None,
+        categories: tuple[int, ...] = (),
+    ) -> tuple[int, int]:
+        """Cut a leaf by a `Split`. Its children are labelled by the surrogate cost."""
         begin, end = self._slice[node]
+        rows = self._rows[begin:end]
+        split = Split(feature, threshold, missing_left, categories)
         n_left = _core.partition(
-            self.table.points, self._rows[begin:end], feature, threshold, self.n_threads
+            self.table.points, rows, feature, threshold, self.n_threads, missing_left, categories
         )
         middle = begin + n_left
         # The smaller side is summed; the other is the difference, which is exact.
@@ -65,7 +76,7 @@ class InMemoryTree(GrowingTree):
         label, depth = self.label[node], self.depth[node] + 1
         left = self._add(begin, middle, left_totals, label, depth)
         right = self._add(middle, end, right_totals, label, depth)
-        self.make_inner(node, feature, threshold, left, right)
+        self.make_inner(node, split, left, right)
         return left, right
 
     def least_cut(self, node: int) -> Cut | None:
@@ -114,6 +125,7 @@ class InMemoryTree(GrowingTree):
             costs=base.to_float(self._sum_by_node(base.values))[:, None]
             + regrets.to_float(np.array(self.totals)),
             growth=np.array(self.growth),
+            **split_arrays(self.missing_left, self.categories),
         )
 
     def _add(self, begin: int, end: int, totals: NDArray[np.int64], label: int, depth: int) -> int:

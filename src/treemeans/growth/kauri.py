@@ -126,7 +126,7 @@ def _grow(
             f"base_tree='kauri' compares sums of sample weights, which range from {used.min():g} "
             f"to {used.max():g} here: more than a factor of {_MOST_RANGE:g} is beyond its accuracy."
         )
-    features = np.flatnonzero(growing.table.allowed)
+    features = np.flatnonzero(growing.table.comparable)
     units = growing.weights
     weight = len(rows) if units is None else int(units[rows].sum())
     sampled_cost = costs.cheapest * (weight / costs.total_weight)

@@ -11,6 +11,7 @@ from treemeans import _core
 from treemeans.growth.growing_tree import between
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.proposed_cut import RowCut, values_of
+from treemeans.split import Split
 
 _EQUAL = 1e-12  # variances closer than this, relatively, are the same
 
@@ -73,13 +74,13 @@ def _cut(growing: InMemoryTree, node: int) -> tuple[int, float] | None:
     units = None if weights is None else weights.values[rows]
     floats = None if weights is None or units is None else weights.to_float(units)
     variance = _core.variances(growing.table.points, rows, floats, growing.n_threads)
-    variance[~growing.table.allowed] = 0.0
+    variance[~growing.table.comparable] = 0.0
     for feature in _most_varied_first(variance):
         values = values_of(growing, node, feature)
         threshold = _median_cut(values, units)
         if threshold is None:
             continue
-        if RowCut(growing, node, feature, threshold, values).is_permitted():
+        if RowCut(growing, node, Split(feature, threshold), values).is_permitted():
             return feature, threshold
     return None
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from treemeans import _core
 from treemeans.growth.growing_tree import between
 from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.split import Split
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,18 @@ class RowCut:
 
     growing: InMemoryTree
     node: int
-    feature: int
-    threshold: float
+    split: Split
     values: NDArray[np.float64]
 
     @classmethod
-    def of(cls, growing: InMemoryTree, node: int, feature: int, threshold: float) -> RowCut:
-        """A cut at any threshold."""
-        return cls(growing, node, feature, threshold, values_of(growing, node, feature))
+    def of(cls, growing: InMemoryTree, node: int, split: Split) -> RowCut:
+        """A cut by any split."""
+        return cls(growing, node, split, values_of(growing, node, split.feature))
+
+    @property
+    def feature(self) -> int:
+        """Feature that is cut."""
+        return self.split.feature
 
     def is_permitted(self, *, priced: bool = True) -> bool:
         """Whether the tree's limits permit it; ``priced`` as in `Limits.permits`."""
@@ -79,7 +84,7 @@ class RowCut:
 
     @cached_property
     def _left(self) -> NDArray[np.bool_]:
-        return self.values <= self.threshold
+        return self.split.goes_left(self.values)
 
 
 def values_of(growing: InMemoryTree, node: int, feature: int) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.leaf_label import label_by_center
 from treemeans.growth.proposed_cut import RowCut, mid_gap, values_of
+from treemeans.split import Split
 
 Law = Literal["kmeans", "l1"]
 Rng = np.random.Generator | np.random.RandomState
@@ -37,7 +38,7 @@ def random_cuts(
     labelled by the surrogate cost.
     """
     placed = np.flatnonzero(np.isfinite(centers).all(axis=1))
-    features = np.flatnonzero(growing.table.allowed)
+    features = np.flatnonzero(growing.table.comparable)
     scales = _Scales.of(centers[np.ix_(placed, features)], law)
     queue = deque([(0, np.arange(len(placed)))])
     while queue:
@@ -132,6 +133,6 @@ def _draw(
         threshold = mid_gap(np.append(values, scales.values[members, column]), drawn)
         if threshold is None:
             continue
-        if RowCut(growing, node, feature, threshold, values).is_permitted():
+        if RowCut(growing, node, Split(feature, threshold), values).is_permitted():
             return column, threshold
     return None

@@ -35,7 +35,7 @@ def separate(
         in a pipeline's input) gets no leaf; of centers that coincide, only the first gets one.
     """
     single: list[tuple[int, int]] = []  # leaves and the center they were made for
-    queue = deque([(0, np.flatnonzero(np.isfinite(by_feature).all(axis=0)))])
+    queue = deque([(0, _placed(growing, by_feature))])
     while queue:
         node, members = queue.popleft()
         several = len(members) > 1
@@ -56,7 +56,13 @@ def separate(
         label_by_center(growing, node, center)
 
 
+def _placed(growing: GrowingTree, by_feature: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The centers that have a place in every column that they are compared in."""
+    columns = by_feature[growing.comparable] if growing.comparable.any() else by_feature
+    return np.flatnonzero(np.isfinite(columns).all(axis=0))
+
+
 def _limited(growing: GrowingTree, node: int) -> bool:
     """Whether there might be more cuts if the user had set no limits."""
-    few = not growing.allowed.all()
+    few = not growing.comparable.all()
     return few or growing.limits.restrict_leaves or not growing.may_cut(node)

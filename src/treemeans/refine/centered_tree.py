@@ -13,6 +13,7 @@ from treemeans.costs import Clusters, CostTable
 from treemeans.growth.expansion import expand
 from treemeans.growth.given_tree import Sides, replay
 from treemeans.growth.growing_tree import Cut
+from treemeans.split import split_arrays
 from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree, parents_first
 
@@ -105,7 +106,10 @@ class CenteredTree:
 
         def cut(here: int, node: int) -> Sides | None:
             nonlocal n_rows, passed
-            children = self.tree.split(here, int(tree.feature[node]), float(tree.threshold[node]))
+            split = tree.split(node)
+            children = self.tree.split(
+                here, split.feature, split.threshold, split.missing_left, split.categories
+            )
             if children is not None or not whole:
                 return children
             # Counting takes a pass over the rows, which most trees do not need.
@@ -229,6 +233,9 @@ class CenteredTree:
             label=np.array([node.label for node in nodes]),
             n_features=self.data.table.n_features,
             growth=growth_by_gain(left, right, self._regrets(nodes)),
+            **split_arrays(
+                [node.missing_left for node in nodes], [node.categories for node in nodes]
+            ),
         )
 
     def _regrets(self, nodes: list[_core.TreeNode]) -> list[int]:

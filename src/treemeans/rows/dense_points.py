@@ -20,8 +20,11 @@ NUMBER_TYPES: tuple[type[np.generic], ...] = (
 )
 
 
-def dense_points(X: NDArray[Any]) -> _core.Points:
-    """Wrap X without copying it, unless no kernel reads its number type or layout as they are."""
+def dense_points(X: NDArray[Any], *, accepts_missing: bool = False) -> _core.Points:
+    """Wrap X without copying it, unless no kernel reads its number type or layout as they are.
+
+    ``accepts_missing``: NaN is a missing value, which trees refuse only at a split without a side.
+    """
     if X.dtype.newbyteorder("=").type not in NUMBER_TYPES:
         X = X.astype(np.float64)
     walkable = (
@@ -29,4 +32,5 @@ def dense_points(X: NDArray[Any]) -> _core.Points:
         and X.flags.aligned
         and all(stride % X.itemsize == 0 for stride in X.strides)
     )
-    return _core.dense_points(X if walkable else np.array(X, dtype=X.dtype.newbyteorder("=")))
+    native = X if walkable else np.array(X, dtype=X.dtype.newbyteorder("="))
+    return _core.dense_points(native, accepts_missing)

@@ -14,11 +14,14 @@ from treemeans.rows.sparse_points import sparse_points
 _MAX_ROWS = 2**31 - 1  # rows are numbered in 32 bits
 
 
-def as_points(X: Any, *, by_column: bool = False) -> _core.Points:
-    """The kernels' view of X, a numpy array or a scipy sparse matrix."""
+def as_points(X: Any, *, by_column: bool = False, accepts_missing: bool = False) -> _core.Points:
+    """The kernels' view of X, a numpy array or a scipy sparse matrix.
+
+    ``accepts_missing``: NaN in an array is a missing value.
+    """
     if sparse.issparse(X):
         return sparse_points(X, by_column=by_column)
-    return dense_points(X)
+    return dense_points(X, accepts_missing=accepts_missing)
 
 
 @dataclass(frozen=True)
@@ -32,16 +35,39 @@ class Table:
     n_features: int
     dense: bool
 
+    @property
+    def comparable(self) -> NDArray[np.bool_]:
+        """The features that may be cut, hold numbers and have no missing values."""
+        found = self.allowed.copy()
+        found[self.bins.mixed] = False
+        return found
+
     @classmethod
-    def of(cls, X: Any, n_threads: int, allowed: NDArray[np.bool_] | None = None) -> Self | None:
-        """Table of X; None if it holds a NaN or an infinity. ``allowed``: features to cut."""
+    def of(
+        cls,
+        X: Any,
+        n_threads: int,
+        allowed: NDArray[np.bool_] | None = None,
+        categorical: NDArray[np.bool_] | None = None,
+    ) -> Self | None:
+        """Table of X; None if it holds an infinity or, without ``categorical``, a NaN.
+
+        Parameters
+        ----------
+        allowed : features to cut; None for all
+        categorical : features that hold codes of categories, whole numbers from 0. If it is given,
+            NaN in any dense column is a missing value.
+        """
         if X.shape[0] > _MAX_ROWS:
             raise ValueError(f"X has {X.shape[0]} rows; at most {_MAX_ROWS} fit in one table.")
-        points = as_points(X, by_column=True)
+        points = as_points(X, by_column=True, accepts_missing=categorical is not None)
         if allowed is None:
             allowed = np.ones(X.shape[1], dtype=bool)
         bins = _core.make_bins(
-            points, None if allowed.all() else allowed.astype(np.uint8), n_threads
+            points,
+            None if allowed.all() else allowed.astype(np.uint8),
+            n_threads,
+            None if categorical is None else categorical.astype(np.uint8),
         )
         if bins is None:
             return None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans import _core
+from treemeans.limits import Limits
 from treemeans.partitioned.tree_growth.feature_bins import FeatureBins
 
 NEVER = np.iinfo(np.int64).max
@@ -64,57 +67,57 @@ class BinScore(ABC):
 
 
 @dataclass(frozen=True)
-class SurrogateScore(BinScore):
-    """The surrogate cost: the rows of either side at the center that is cheapest for them.
+class PrefixScore(BinScore):
+    """A score that follows from the sums of the rows on the left of a cut.
 
     Attributes
     ----------
-    totals : (k,), the node's summed regrets
-    weight : weight of its rows
-    min_weight : least weight of either side
+    price_bins : prices the cut after each bin and bounds the cuts inside it: a kernel of
+        ``cpp/score.hpp``, the same arithmetic as where the rows are in memory
+    at : the column of the sums that has the weight
+    weight : weight of the node's rows
+    limits : the user's
     prices : price of a cut on each feature; None where all are free
     """
 
-    totals: NDArray[np.int64]
+    price_bins: Callable[[NDArray[np.int64]], tuple[NDArray[np.int64], NDArray[np.int64]]]
+    at: int
     weight: int
-    min_weight: int
+    limits: Limits
     prices: NDArray[np.int64] | None
 
     def scan(self, feature: int, bins: FeatureBins) -> BinScan | None:
-        """Score the bins of a feature. Regrets are >= 0, so prefix sums grow from bin to bin."""
+        """Score the bins of a feature."""
         if not len(bins):
             return None
         price = 0 if self.prices is None else int(self.prices[feature])
+        cost, bound = self.price_bins(bins.sums)
         sums = np.cumsum(bins.sums, axis=0)
-        k = len(self.totals)
-        after, weight = sums[:, :k], sums[:, k]
-        rest = self.totals - after
-        cost = after.min(axis=1) + rest.min(axis=1) + price
-        permitted = (weight >= self.min_weight) & (self.weight - weight >= self.min_weight)
-        cuts = np.flatnonzero(permitted[:-1])
-        bound = np.full(len(bins), NEVER)
-        wide = bins.low < bins.high
-        before = after[wide] - bins.sums[wide, :k]
-        bound[wide] = _least_of_both(before, rest[wide], int(self.totals.min())) + price
-        return BinScan(cost[cuts], bins.high[cuts], bins.low[cuts + 1], sums[cuts], bound)
+        weight = sums[:, self.at]
+        cuts = np.flatnonzero(self.limits.permits_sides(weight, self.weight - weight)[:-1])
+        # Inside a bin, a side weighs at most as much as with all rows of the bin.
+        most_right = self.weight - (weight - bins.sums[:, self.at])
+        inside = (bins.low < bins.high) & self.limits.permits_sides(weight, most_right)
+        return BinScan(
+            cost[cuts] + price,
+            bins.high[cuts],
+            bins.low[cuts + 1],
+            sums[cuts],
+            np.where(inside, bound + price, NEVER),
+        )
 
 
-def _least_of_both(
-    before: NDArray[np.int64], beyond: NDArray[np.int64], unsplit: int
-) -> NDArray[np.int64]:
-    """No cut costs less whose left side holds what is before it, and its right what is beyond.
+def surrogate_score(
+    sums: NDArray[np.int64], k: int, limits: Limits, prices: NDArray[np.int64] | None
+) -> PrefixScore:
+    """The surrogate cost: the rows of either side at the center that is cheapest for them.
 
-    With the same center on both sides a cut saves nothing, so the two centers must differ.
+    ``sums``: of the node's rows, their k regrets and their weight.
     """
-    if not len(before):
-        return np.empty(0, dtype=np.int64)
-    if before.shape[1] == 1:
-        return np.full(len(before), unsplit)
-    first, second = np.partition(before, 1, axis=1)[:, :2].T
-    third, fourth = np.partition(beyond, 1, axis=1)[:, :2].T
-    same = before.argmin(axis=1) == beyond.argmin(axis=1)
-    otherwise = np.minimum(np.minimum(first + fourth, second + third), unsplit)
-    return np.asarray(np.where(same, otherwise, first + third))
+    totals = np.ascontiguousarray(sums[:k])
+    return PrefixScore(
+        lambda bins: _core.score_surrogate_bins(bins, totals), k, int(sums[k]), limits, prices
+    )
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class MistakeScore(BinScore):
     totals : (m,), weight of the rows in the node that belong to each
     k : number of all centers
     weight : weight of all rows in the node
-    min_weight : least weight of either side; 0 where a side may be empty
+    limits : the user's, but that a side may be empty if they ask for no more than one row
     prices : price of a cut on each feature, in units of which a mistake is 2**shift
     """
 
@@ -139,7 +142,7 @@ class MistakeScore(BinScore):
     totals: NDArray[np.int64]
     k: int
     weight: int
-    min_weight: int
+    limits: Limits
     prices: NDArray[np.int64] | None
     shift: int
 
@@ -155,7 +158,7 @@ class MistakeScore(BinScore):
         low = low[(at.min() <= low) & (low < at.max())]
         passed = np.searchsorted(bins.high, low, side="right")
         weight = sums[passed, self.k]
-        permitted = (weight >= self.min_weight) & (self.weight - weight >= self.min_weight)
+        permitted = self.limits.permits_sides(weight, self.weight - weight)
         low, passed = low[permitted], passed[permitted]
         home = sums[passed][:, self.members]
         mistakes = np.where(at <= low[:, None], self.totals - home, home).sum(axis=1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,12 +79,12 @@ class PartitionedMistakeSearch:
         prices = limits.slot_prices(
             range(data.n_features), math.ldexp(float(data.total_weight), shift)
         )
-        least = limits.min_weight if limits.min_weight > 1 else 0
+        limits = replace(limits, min_weight=limits.min_weight if limits.min_weight > 1 else 0)
         k, centers = data.n_clusters, self._by_feature[:, members]
 
         def score(sums: NDArray[np.int64]) -> BinScore:
             weight = int(sums[k])
-            return MistakeScore(centers, members, sums[members], k, weight, least, prices, shift)
+            return MistakeScore(centers, members, sums[members], k, weight, limits, prices, shift)
 
         return score
 
@@ -93,7 +95,10 @@ def follow_tree(tree: PartitionedTree, given: ThresholdTree) -> None:
     A cut that the limits forbid is not made, and what is below it is dropped: one on a feature that
     may not be cut, too deep, with too light a side, or that saves less than its price.
     """
-    _replay(tree, given, _forbidden(tree, given))
+    trial = _Trial(tree, given)
+    inner = np.flatnonzero(~given.is_leaf).tolist()
+    forbidden = {node for node in inner if not tree.limits.permits(_TrialCut(trial, node))}
+    _replay(tree, given, forbidden)
     tree.settle()
 
 
@@ -108,25 +113,63 @@ def _replay(tree: PartitionedTree, given: ThresholdTree, forbidden: set[int]) ->
     return replay(given, cut)
 
 
-def _forbidden(tree: PartitionedTree, given: ThresholdTree) -> set[int]:
-    """Cuts that may not be made. One trial of the whole tree tells all weights and savings."""
-    limits, depth = tree.limits, given.depth
-    inner = np.flatnonzero(~given.is_leaf).tolist()
-    found = {node for node in inner if not tree.allowed[given.feature[node]]}
-    if limits.max_depth is not None:
-        found |= {node for node in inner if depth[node] >= limits.max_depth}
-    if limits.min_weight <= 1 and limits.feature_costs is None:
-        return found
-    trial = PartitionedTree(tree.data, given.n_leaves)
-    place = _replay(trial, given, set())
-    for node in inner:
-        here, left, right = (place[int(n)] for n in (node, given.left[node], given.right[node]))
-        lighter = min(trial.weight(left), trial.weight(right))
-        if limits.min_weight > 1 and lighter < limits.min_weight:
-            found.add(node)
-        feature = int(given.feature[node])
-        saved = trial.regret(here) - trial.regret(left) - trial.regret(right)
-        priced = limits.feature_costs is not None and limits.feature_costs[feature] != 0.0
-        if priced and saved <= tree.price_of(feature):
-            found.add(node)
-    return found
+class _Trial:
+    """A given tree with all its cuts: one pass tells the weights and costs of all its nodes."""
+
+    def __init__(self, tree: PartitionedTree, given: ThresholdTree) -> None:
+        self.tree, self.given, self.depths = tree, given, given.depth
+
+    @cached_property
+    def _replayed(self) -> tuple[PartitionedTree, dict[int, int]]:
+        trial = PartitionedTree(self.tree.data, self.given.n_leaves)
+        return trial, _replay(trial, self.given, set())
+
+    def weight(self, node: int) -> int:
+        trial, place = self._replayed
+        return trial.weight(place[node])
+
+    def regret(self, node: int) -> int:
+        trial, place = self._replayed
+        return trial.regret(place[node])
+
+
+@dataclass(frozen=True)
+class _TrialCut:
+    """A cut of a given tree; what `Limits.permits` asks of it."""
+
+    trial: _Trial
+    node: int
+
+    @property
+    def _children(self) -> tuple[int, int]:
+        given = self.trial.given
+        return int(given.left[self.node]), int(given.right[self.node])
+
+    @property
+    def feature(self) -> int:
+        return int(self.trial.given.feature[self.node])
+
+    @property
+    def is_allowed(self) -> bool:
+        return bool(self.trial.tree.allowed[self.feature])
+
+    @property
+    def depth(self) -> int:
+        return int(self.trial.depths[self.node])
+
+    @property
+    def weight(self) -> int:
+        return self.trial.weight(self.node)
+
+    @property
+    def lighter_weight(self) -> int:
+        return min(self.trial.weight(child) for child in self._children)
+
+    @property
+    def saved(self) -> int:
+        left, right = (self.trial.regret(child) for child in self._children)
+        return self.trial.regret(self.node) - left - right
+
+    @property
+    def price(self) -> int:
+        return self.trial.tree.price_of(self.feature)

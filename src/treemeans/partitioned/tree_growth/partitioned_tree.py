@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treemeans.growth.growing_tree import Cut, GrowingTree, between
 from treemeans.partitioned.tree_growth.best_cuts import MakeScore, NodeSearch, find_cuts
-from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore, SurrogateScore
+from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore, surrogate_score
 from treemeans.partitioned.tree_growth.feature_bins import quantile_edges
 from treemeans.partitioned.tree_growth.histogram_pass import (
     HistogramRequest,
@@ -22,6 +22,7 @@ from treemeans.partitioned.tree_growth.histogram_pass import (
 )
 from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
 from treemeans.rows import as_points
+from treemeans.split import Split
 
 
 @dataclass(eq=False)
@@ -91,7 +92,7 @@ class PartitionedTree(GrowingTree):
         super().__init__()
         self.data = data
         self.limits = data.limits
-        self.allowed = data.allowed
+        self.allowed = self.comparable = data.allowed
         self.whole = data.whole
         self.max_leaves = max_leaves
         self.totals = _Totals(self)
@@ -120,12 +121,19 @@ class PartitionedTree(GrowingTree):
         """Weight of a node's rows."""
         return int(self.sums(node)[self.data.n_clusters])
 
-    def split(self, node: int, feature: int, threshold: float) -> tuple[int, int]:
+    def split(
+        self,
+        node: int,
+        feature: int,
+        threshold: float,
+        missing_left: bool | None = None,
+        categories: tuple[int, ...] = (),
+    ) -> tuple[int, int]:
         """Cut a leaf. Its children are labelled later, by `settle`, if their sums are unknown."""
         first, second = self._nodes[node].divide(feature, threshold)
         left = self._add(first, node)
         right = self._add(second, node)
-        self.make_inner(node, feature, threshold, left, right)
+        self.make_inner(node, Split(feature, threshold, missing_left, categories), left, right)
         return left, right
 
     def _add(self, node: PartitionedNode, parent: int) -> int:
@@ -199,17 +207,15 @@ class PartitionedTree(GrowingTree):
         """Whether a cut of a node may gain ``least``: no cut gains more than the node's regret."""
         if node.searched or node.sums is None or self._regret(node) < max(least, 1):
             return False
-        limits, weight = self.limits, int(node.sums[self.data.n_clusters])
-        if limits.max_depth is not None and node.depth >= limits.max_depth:
-            return False
-        return limits.min_weight <= 1 or weight >= 2 * limits.min_weight
+        weight = int(node.sums[self.data.n_clusters])
+        return self.limits.may_cut(node.depth, lambda: weight)
 
     def _search(self, nodes: list[PartitionedNode]) -> None:
         limits, k = self.limits, self.data.n_clusters
         prices = limits.slot_prices(range(self.data.n_features), self.whole)
 
         def score(sums: NDArray[np.int64]) -> BinScore:
-            return SurrogateScore(sums[:k], int(sums[k]), limits.min_weight, prices)
+            return surrogate_score(sums, k, limits, prices)
 
         found = self.search_cuts(nodes, RowStats(self.data.weights_matter), [score] * len(nodes))
         for node, (cut, sums) in zip(nodes, found, strict=True):

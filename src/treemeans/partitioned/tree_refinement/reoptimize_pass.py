@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans import _core
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
 from treemeans.partitioned.partition_costs import CostTableBuilder
 from treemeans.partitioned.tree_growth.best_cuts import NodeSearch, find_cuts
-from treemeans.partitioned.tree_growth.bin_scores import NEVER, BinCut, BinScan, BinScore
-from treemeans.partitioned.tree_growth.feature_bins import FeatureBins, quantile_edges
+from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore, PrefixScore
+from treemeans.partitioned.tree_growth.feature_bins import quantile_edges
 from treemeans.partitioned.tree_growth.histogram_pass import (
     HistogramRequests,
     Histograms,
@@ -84,43 +85,6 @@ class SumSplitCosts(MapReduceStep[Histograms]):
 
 
 @dataclass(frozen=True)
-class ReoptimizeScore(BinScore):
-    """Cost of the rows if those left of a cut are sent left.
-
-    Attributes
-    ----------
-    weight : of all rows of the node
-    min_weight : least weight of either side
-    prices : of cuts on the features; None where all are free
-    """
-
-    weight: int
-    min_weight: int
-    prices: NDArray[np.int64] | None
-
-    def scan(self, feature: int, bins: FeatureBins) -> BinScan | None:
-        """Price the cuts between bins. A cut inside a bin saves at most what its rows can save."""
-        if not len(bins):
-            return None
-        price = 0 if self.prices is None else int(self.prices[feature])
-        sums = np.cumsum(bins.sums, axis=0)
-        weight = sums[:, WEIGHT]
-        room = (weight >= self.min_weight) & (self.weight - weight >= self.min_weight)
-        cuts = np.flatnonzero(room[:-1])
-        before = sums - bins.sums
-        inside = (bins.low < bins.high) & (weight >= self.min_weight)
-        inside &= self.weight - before[:, WEIGHT] >= self.min_weight
-        least = before[:, ADDS] + bins.sums[:, SAVES] + price
-        return BinScan(
-            sums[cuts, ADDS] + price,
-            bins.high[cuts],
-            bins.low[cuts + 1],
-            sums[cuts],
-            np.where(inside, least, NEVER),
-        )
-
-
-@dataclass(frozen=True)
 class ReoptimizedSplit:
     """The best cut of a node, and what the alternatives cost.
 
@@ -139,7 +103,7 @@ class ReoptimizedSplit:
 
 
 def reoptimize_splits(
-    field: PartitionedData,
+    data: PartitionedData,
     cost_builder: CostTableBuilder,
     sides: SplitSides,
     current: Sequence[tuple[int, float]],
@@ -152,27 +116,25 @@ def reoptimize_splits(
     current : feature and threshold of each node's cut
     sample : some rows, which tell where values lie
     """
-    weighs = field.weights_matter
-    min_weight = field.limits.min_weight
-    whole = field.cheapest * cost_builder.scales.regrets
-    prices = field.limits.slot_prices(range(field.n_features), whole)
+    weighs = data.weights_matter
+    whole = data.cheapest * cost_builder.scales.regrets
+    prices = data.limits.slot_prices(range(data.n_features), whole)
     groups = sides.nodes.of_points(as_points(sample))
 
     def ask(requests: HistogramRequests, value_requests: HistogramRequests) -> Histograms:
-        return field.map_reduce(
-            SumSplitCosts(cost_builder, sides, weighs, requests, value_requests)
-        )
+        return data.map_reduce(SumSplitCosts(cost_builder, sides, weighs, requests, value_requests))
 
     def target(number: int) -> NodeSearch:
         rows = sample[groups == number]
         return NodeSearch(number, _edges(rows, *current[number]), score)
 
     def score(sums: NDArray[np.int64]) -> BinScore:
-        return ReoptimizeScore(int(sums[WEIGHT]), min_weight, prices)
+        weight = int(sums[WEIGHT])
+        return PrefixScore(_core.score_reoptimized_bins, WEIGHT, weight, data.limits, prices)
 
     targets = [target(number) for number in range(len(current))]
     width = WEIGHT + (2 if weighs else 1)
-    find_cuts(targets, np.flatnonzero(field.allowed).tolist(), width, ask)
+    find_cuts(targets, np.flatnonzero(data.allowed).tolist(), width, ask)
     found = []
     for done in targets:
         assert done.sums is not None

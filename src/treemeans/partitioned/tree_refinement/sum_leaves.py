@@ -107,15 +107,15 @@ class SumLeaves(MapReduceStep[list[LeafTotals]]):
         return sums
 
 
-def cost_builder_for(field: PartitionedData, centers: Floats) -> CostTableBuilder:
+def cost_builder_for(data: PartitionedData, centers: Floats) -> CostTableBuilder:
     """Return what prices rows by other centers than the reference's.
 
     What all rows cost with a new center is at most twice what they cost with an old one and its
     distance to that: so no pass is needed to know how costs are to be rounded.
     """
-    reference, summary = field.reference, field.summary
+    reference, summary = data.reference, data.summary
     apart = ((centers[:, None] - reference.centers) ** 2).sum(axis=2)
-    most = 2.0 * (costs_of_all(field) + summary.weight * apart).min(axis=1)
+    most = 2.0 * (costs_of_all(data) + summary.weight * apart).min(axis=1)
     weight = summary.weight if summary.weighted else None
     scales = Scales.of(float(most.max()), float(most.min()), weight, summary.integer_weights)
     return CostTableBuilder(replace(reference, centers=centers), scales)

@@ -60,12 +60,12 @@ class TreeOptimizer:
 
     Attributes
     ----------
-    field : the rows
+    data : the rows
     coreset : a sample of them, which tells where values lie and so where bins should end
     n_leaves : number of leaves that a tree may have
     """
 
-    field: PartitionedData
+    data: PartitionedData
     coreset: Coreset
     n_leaves: int
 
@@ -79,9 +79,9 @@ class TreeOptimizer:
         for root, centers in trees:
             leaves = root.leaves
             outcome = {leaf: number for number, leaf in enumerate(leaves)}
-            cost_builder = cost_builder_for(self.field, centers)
+            cost_builder = cost_builder_for(self.data, centers)
             candidates.append(CandidateTree(root.router(outcome), len(leaves), cost_builder))
-        found = self.field.map_reduce(SumLeaves(candidates, self.coreset.columns))
+        found = self.data.map_reduce(SumLeaves(candidates, self.coreset.columns))
         return [
             self._evaluated(root, candidate, totals)
             for (root, _), candidate, totals in zip(trees, candidates, found, strict=True)
@@ -90,7 +90,7 @@ class TreeOptimizer:
     def _evaluated(
         self, given: RoutedNode, candidate: CandidateTree, of_leaves: LeafTotals
     ) -> EvaluatedTree:
-        least = self.field.limits.min_weight
+        least = self.data.limits.min_weight
         totals = _NodeTotals(given, of_leaves, least)
         own = [leaf.label for leaf in given.leaves]
         as_given = self._labelled(totals, given, own, candidate)[2] + self._prices(given)
@@ -124,10 +124,10 @@ class TreeOptimizer:
 
     def _prices(self, root: RoutedNode) -> float:
         """What the cuts of a tree cost by their features."""
-        prices = self.field.user_limits.feature_costs
+        prices = self.data.user_limits.feature_costs
         if prices is None:
             return 0.0
-        return float(sum(prices[node.feature] for node in root.inner)) * self.field.cheapest
+        return float(sum(prices[node.feature] for node in root.inner)) * self.data.cheapest
 
     def optimize(self, tree: EvaluatedTree, tolerance: float, max_rounds: int) -> EvaluatedTree:
         """Reoptimize the splits, use leaves that became free, recenter; repeat while it helps.
@@ -167,18 +167,18 @@ class TreeOptimizer:
             root.router(labels, sent=dict.fromkeys(nodes, -np.inf)),
             root.router(labels),
         )
-        cost_builder = cost_builder_for(self.field, centers)
+        cost_builder = cost_builder_for(self.data, centers)
         current = [(node.feature, node.threshold) for node in nodes]
-        splits = reoptimize_splits(self.field, cost_builder, sides, current, self.coreset.X)
-        whole = self.field.cheapest * cost_builder.scales.regrets
+        splits = reoptimize_splits(self.data, cost_builder, sides, current, self.coreset.X)
+        whole = self.data.cheapest * cost_builder.scales.regrets
         changed = dict[RoutedNode, RoutedNode]()
         for node, split in zip(nodes, splits, strict=True):
-            prices = self.field.limits.slot_prices([node.feature], whole)
+            prices = self.data.limits.slot_prices([node.feature], whole)
             before = RoutedNode(node.label, node.feature, node.threshold, node.children)
             if _apply(node, split, 0 if prices is None else int(prices[0])):
                 changed[node] = before
         deeper = any(child.children for node in nodes for child in node.children or ())
-        if changed and (deeper or self.field.limits.min_weight > 1):
+        if changed and (deeper or self.data.limits.min_weight > 1):
             self._relabel(root, changed, cost_builder)
 
     def _relabel(
@@ -192,10 +192,10 @@ class TreeOptimizer:
         ``changed`` has what each of them was before. A change that makes some leaf lighter than
         the limits permit is undone.
         """
-        leaves, least = root.leaves, self.field.limits.min_weight
+        leaves, least = root.leaves, self.data.limits.min_weight
         outcome = {leaf: number for number, leaf in enumerate(leaves)}
         candidate = CandidateTree(root.router(outcome), len(leaves), cost_builder)
-        totals = self.field.map_reduce(SumLeaves([candidate], self.coreset.columns))[0]
+        totals = self.data.map_reduce(SumLeaves([candidate], self.coreset.columns))[0]
         for node, before in changed.items():
             here = [outcome[leaf] for leaf in node.leaves if totals.weight[outcome[leaf]] > 0]
             if (totals.weight[here] < least).any():
@@ -226,7 +226,7 @@ class TreeOptimizer:
         ``growth``: when each node is cut; by default, parents first.
         """
         tree = PartitionedTree(
-            replace(self.field, cost_builder=cost_builder_for(self.field, centers)), self.n_leaves
+            replace(self.data, cost_builder=cost_builder_for(self.data, centers)), self.n_leaves
         )
         nodes = list(root.subtree())
         place = {root: 0}

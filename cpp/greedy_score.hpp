@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "binning.hpp"
-#include "members.hpp"
+#include "center_node.hpp"
 #include "simd.hpp"
 
 namespace treemeans {

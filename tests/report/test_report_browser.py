@@ -1,6 +1,8 @@
 """The report in a browser shows what Python computes, whatever is clicked or typed."""
 
+import io
 import json
+import re
 import sqlite3
 
 import numpy as np
@@ -22,6 +24,7 @@ from tests.helpers.report_cases import (
 from treemeans import write_report
 from treemeans.columns.number_text import format_rows
 from treemeans.report.summarize import summarize
+from treemeans.tree_layout.colors import contrast
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 WIDE, NARROW = 1600, 360
@@ -414,8 +417,8 @@ def test_typing_by_hand(open_page):
     assert page.text("#answer").startswith("It goes to Group ")
     assert page.run("return document.querySelector('#pick').value") == ""
     page.click("#clear-row")
-    assert page.text("#answer") == ""
-    assert page.count("#tree .on-path") == 0
+    assert page.text("#answer").startswith("It goes to Group ")
+    assert page.run("return document.querySelector('#row-form input[type=number]').value") != "1000"
 
 
 def test_without_rows_there_is_nothing_to_pick(open_page):
@@ -488,9 +491,17 @@ def test_everything_is_reached_by_tab(open_page):
             "const e = document.activeElement;"
             "return e === document.body || getComputedStyle(e).outlineStyle !== 'none'"
         ), f"no visible focus on {ident}"
-        if ident == "sql":
+        if ident == "rules":
             break
-    wanted_ids = ("theme", "leaves", "suggested", "tab-groups", "copy-rules", "dialect")
+    wanted_ids = (
+        "theme",
+        "download",
+        "leaves",
+        "suggested",
+        "zoom-fit",
+        "tab-groups",
+        "copy-rules",
+    )
     for wanted in (*wanted_ids, "group-line"):
         assert wanted in seen
     assert any("node" in ident for ident in seen)
@@ -525,6 +536,7 @@ def test_rules_and_sql_are_copied_and_the_sql_is_right(open_page, pages):
         table[source] = np.where(members.any(axis=1), names[members.to_numpy().argmax(axis=1)], "-")
     unknown = table.iloc[[0]].assign(color=None)
     table = pd.concat([table, unknown])
+    page.click("#tab-sql")
     lite = page.run(
         "const d = document.querySelector('#dialect');"
         "d.value = [...d.options].find((o) => o.textContent === 'SQLite').value;"
@@ -543,6 +555,7 @@ def test_rules_and_sql_are_copied_and_the_sql_is_right(open_page, pages):
             small = model.with_leaves(int(model.path_["n_leaves"][size]))
             assert found[:-1].tolist() == small.predict(X).tolist()
             assert np.isnan(found.iloc[-1])  # there is no color, and every size asks for it
+    page.click("#tab-words")
     page.click("#copy-rules")
     text = page.run("return navigator.clipboard.readText()")
     conditions = page.run(
@@ -655,7 +668,7 @@ def test_dark_and_light(open_page):
     assert max(map(max, colours(page))) < 60
     page.emulate({}, media="print")
     assert not page.find(".side.card").is_displayed()
-    assert page.find("#rules").is_displayed()
+    assert page.find("#findings").is_displayed()
     assert page.run("return getComputedStyle(document.body).color") == "rgb(29, 37, 48)"
 
 
@@ -666,3 +679,176 @@ def test_printed_pages_hold_the_tree_and_all_rules(open_page):
     assert len(pdf["data"]) > 10_000
     assert page.run(OVERFLOW) <= 0  # the page on the screen is as it was
     assert json.loads(page.text("#data"))["title"] == "mixed"
+
+
+# ---- findings, profiles, zoom, sliders -----------------------------------------------------------
+
+
+def test_findings_and_profiles_are_those_of_the_size(open_page, pages):
+    model, X = pages[1]["mixed"]
+    page = open_page("mixed")
+    page.choose_size(3)
+    small = model.with_leaves(int(model.path_["n_leaves"][3]))
+    sizes = np.bincount(small.predict(X), minlength=5)
+    findings = page.run(
+        "return [...document.querySelectorAll('#findings > li')].map((e) => e.textContent)"
+    )
+    assert len(findings) == 5
+    for group, finding in enumerate(findings):
+        assert finding.startswith(f"Group {group} {model.cluster_names_[group]}: ")
+        assert f": {format_rows(float(sizes[group]))}, " in finding
+        assert "It differs by " in finding
+    assert page.run(TABLE, 1) == [f"{size:,}" for size in sizes]
+    heads = page.run(
+        "return [...document.querySelectorAll('#profiles thead button')].map("
+        "(e) => e.firstChild.textContent)"
+    )
+    means = X.groupby(small.predict(X))["height"].mean()
+    shown = [float(text) for text in page.run(TABLE, heads.index("height"))]
+    np.testing.assert_allclose(shown, means, rtol=1e-3)
+    assert page.count("#profiles .small-bars") == 5 * (len(heads) - 4)
+
+
+TABLE = (
+    "return [...document.querySelectorAll('#profiles tbody tr')].map("
+    "(row) => row.children[arguments[0]].firstChild.textContent)"
+)
+
+
+def test_profiles_are_sorted_and_downloaded(open_page, pages):
+    page = open_page("hostile")
+    page.run(
+        "window.blobs = [];"
+        "URL.createObjectURL = (blob) => { window.blobs.push(blob); return '#'; };"
+    )
+    page.run("document.querySelectorAll('#profiles thead button')[1].click()")
+    rows = [int(text.replace(",", "")) for text in page.run(TABLE, 1)]
+    assert rows == sorted(rows, reverse=True)
+    page.run("document.querySelectorAll('#profiles thead button')[1].click()")
+    assert [int(text.replace(",", "")) for text in page.run(TABLE, 1)] == sorted(rows)
+    assert page.count("#profiles th[aria-sort=ascending]") == 1
+    page.run("document.querySelector('#download').click()")
+    page.driver.set_script_timeout(10)
+    text = page.driver.execute_async_script(
+        "window.blobs[0].text().then(arguments[arguments.length - 1])"
+    )
+    table = pd.read_csv(io.StringIO(text), dtype=str)
+    assert table["Rows"].str.replace(",", "").astype(int).tolist() == sorted(rows)
+    assert set(table["Group"]) == set(CLUSTER_NAMES)
+    assert table.shape[0] == 5
+
+
+def test_a_cell_of_the_csv_is_no_formula(open_page, pages, tmp_path):
+    model, X = pages[1]["tied"]
+    names = ["=1+1", "@home"]
+    write_report(model, tmp_path / "formula.html", X, cluster_names=names)
+    page = Page(open_page("tied").driver, tmp_path, "formula")
+    page.run(
+        "window.blobs = [];"
+        "URL.createObjectURL = (blob) => { window.blobs.push(blob); return '#'; };"
+    )
+    page.run("document.querySelector('#download').click()")
+    text = page.driver.execute_async_script(
+        "window.blobs[0].text().then(arguments[arguments.length - 1])"
+    )
+    assert pd.read_csv(io.StringIO(text), dtype=str)["Group"].tolist() == ["'=1+1", "'@home"]
+
+
+def test_a_row_is_answered_at_once_and_by_sliders(open_page):
+    page = open_page("private")
+    page.click("#tab-row")
+    assert page.text("#answer").startswith("It goes to Group ")
+    sliders = page.count("#row-form [data-slider]")
+    assert sliders >= 4
+    said = page.run(
+        "const slider = document.querySelector('#row-form [data-slider]');"
+        "return [slider.min, slider.max].map((value) => {"
+        "  slider.value = value; slider.dispatchEvent(new Event('input', {bubbles: true}));"
+        "  const typed = slider.closest('label').querySelector('[data-field]').value;"
+        "  return [value, typed, document.querySelector('#answer').textContent];"
+        "})"
+    )
+    for value, typed_value, answer in said:
+        assert float(value) == float(typed_value)
+        assert answer.startswith("It goes to Group ")
+
+
+def test_deep_trees_open_small_and_can_be_zoomed_and_panned(open_page):
+    page = open_page("large")
+    scale = "return document.querySelector('#tree').getBoundingClientRect().width / "
+    scale += "document.querySelector('#tree').offsetWidth"
+    assert page.run(scale) < 0.9
+    page.run("document.querySelector('#zoom-fit').click()")
+    whole = page.run(
+        "const w = document.querySelector('#tree-window');"
+        "return [w.scrollHeight - w.clientHeight, w.scrollWidth - w.clientWidth]"
+    )
+    assert page.run(scale) == pytest.approx(0.15, abs=0.02) or max(whole) <= 8
+    before = page.run(scale)
+    page.run("document.querySelector('#zoom-in').click()")
+    assert page.run(scale) == pytest.approx(1.25 * before, rel=1e-3)
+    assert page.text("#zoom-level") == f"{round(125 * before)} %"
+    for _ in range(8):
+        page.run("document.querySelector('#zoom-in').click()")
+    start = page.run("return document.querySelector('#tree-window').scrollTop")
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    page.run("document.querySelector('#tree-window').scrollIntoView({block: 'center'})")
+    window = page.find("#tree-window")
+    chain = ActionChains(page.driver).move_to_element_with_offset(window, 0, 40)
+    page.run(
+        "for (const e of document.querySelectorAll('#tree .node')) e.style.pointerEvents = 'none'"
+    )
+    chain.click_and_hold().move_by_offset(0, -120).release().perform()
+    assert page.run("return document.querySelector('#tree-window').scrollTop") > start
+    assert page.count(".panning") == 0
+
+
+def test_a_split_shows_its_column_by_group_with_the_cut(open_page, pages):
+    model, X = pages[1]["mixed"]
+    page = open_page("mixed")
+    page.choose_size(0)
+    tree = model.with_leaves(int(model.path_["n_leaves"][0]))
+    nodes = page.run(
+        "return [...document.querySelectorAll('#tree .split')].map((e) => Number(e.dataset.node))"
+    )
+    labels = tree.predict(X)
+    path = model._fit_result.tree.decision_path(model._validate(X, reset=False)).tocsc()
+    for node in nodes:
+        page.run("document.querySelector(`#tree .node[data-node='${arguments[0]}']`).focus()", node)
+        titles = page.run(
+            "return [...document.querySelectorAll('#tooltip .bars title')]"
+            ".map((e) => e.textContent)"
+            ".concat([...document.querySelectorAll('#tooltip .hbar li')].map((e) => e.title))"
+        )
+        here = path[:, node].nonzero()[0]
+        for group in range(5):
+            counts = re.findall(rf"^Group {group}: ([\d,]+)$", "\n".join(titles), re.MULTILINE)
+            assert sum(int(n.replace(",", "")) for n in counts) == np.sum(labels[here] == group)
+
+
+def test_every_group_is_on_paper(open_page):
+    page = open_page("mixed")
+    page.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.count("#printed-groups .printed-group") == 5
+    assert page.count("#printed-groups .printed-group .rule-list") == 5
+    assert page.count("#printed-groups .difference-list") >= 4
+    page.run("window.dispatchEvent(new Event('afterprint'))")
+    assert page.count("#printed-groups > *") == 0
+
+
+def test_colours_of_groups_stand_out(open_page):
+    page = open_page("large")
+    groups = json.loads(page.text("#data"))["groups"]
+    for i, group in enumerate(groups):
+        assert contrast(group["edge"], "#ffffff") >= 3
+        assert contrast(group["edge_dark"], "#191f26") >= 3
+        assert contrast(group["text"], group["fill"]) >= 4.2
+        assert group["pattern"] == min(i // 8, 4)
+    cards = page.run(
+        "const hex = (c) => '#' + c.match(/\\d+/g).slice(0, 3).map((x) => (+x).toString(16)"
+        ".padStart(2, '0')).join('');"
+        "return [...document.querySelectorAll('.chip')].slice(0, 20).map("
+        "(e) => hex(getComputedStyle(e).borderTopColor))"
+    )
+    assert min(contrast(color, "#ffffff") for color in cards) >= 3

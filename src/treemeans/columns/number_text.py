@@ -40,8 +40,18 @@ def format_rounded(number: float) -> str:
 
 
 def format_rows(weight: float) -> str:
-    """A number of rows, or the sum of their weights: "1 row", "2.5 rows"."""
-    return f"{format_number(round(weight, 2))} row{'' if weight == 1 else 's'}"
+    """A number of rows, or the sum of their weights.
+
+    Examples
+    --------
+    >>> format_rows(1.0), format_rows(2.5), format_rows(12345.0)
+    ('1 row', '2.5 rows', '12,345 rows')
+    """
+    text = format_number(round(weight, 2))
+    if "e" not in text:
+        whole, point, rest = text.partition(".")
+        text = f"{int(whole):,}{point}{rest}"
+    return f"{text} row{'' if weight == 1 else 's'}"
 
 
 def percent(share: float) -> str:

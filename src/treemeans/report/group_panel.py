@@ -14,6 +14,7 @@ from treemeans.explain.cluster_profile import Difference
 from treemeans.explain.cluster_rules import describe
 from treemeans.explain.rules import ClusterRules
 from treemeans.fit_result import FitResult
+from treemeans.report.profile_panel import ProfileColumns
 from treemeans.report.report_text import ReportText
 from treemeans.report.size_panel import leaves_in
 
@@ -47,6 +48,7 @@ class GroupDescriptions:
         self._text = text
         self._condition_texts: dict[str, int] = {}
         self._entries: list[tuple[ClusterRules, dict[str, Any]]] = []
+        self._means: list[NDArray[np.float64]] = []
         self.changes: list[list[tuple[int, int]]] = []
         self.relevance: Counter[int] = Counter()
         seen: dict[tuple[int, ...], int] = {}  # from a group and its leaves to the description
@@ -54,11 +56,13 @@ class GroupDescriptions:
         for n_leaves in record.path["n_leaves"].tolist():
             owned = _owned(record, n_leaves)
             new = [group for group, leaves in enumerate(owned) if (group, *leaves) not in seen]
+            profiles = record.facts(n_leaves).profiles if new else None
             for each in self._described(record, n_leaves, new):
                 seen[each.cluster, *owned[each.cluster]] = len(self._entries)
                 leaves = owned[each.cluster]
                 few = n_rows is not None and 0 < n_rows[leaves].sum() < least
-                self._add(each, few=bool(few))
+                assert profiles is not None
+                self._add(each, profiles[each.cluster], few=bool(few))
             now = [seen[group, *leaves] for group, leaves in enumerate(owned)]
             self.changes.append([(g, d) for g, d in enumerate(now) if d != before[g]])
             before = list(now)
@@ -69,9 +73,10 @@ class GroupDescriptions:
         facts = record.facts(n_leaves)
         return list(describe(facts, groups, self._text.reader, _MOST_DIFFERENCES))
 
-    def _add(self, each: ClusterRules, *, few: bool) -> None:
+    def _add(self, each: ClusterRules, means: NDArray[np.float64], *, few: bool) -> None:
         for rank, difference in enumerate(each.apart):
             self.relevance[difference.feature] += 1 / (1 + rank)  # type: ignore[assignment]
+        self._means.append(means)
         self._entries.append((each, self._entry(each) | {"too_few": few}))
 
     def _entry(self, each: ClusterRules) -> dict[str, Any]:
@@ -95,13 +100,16 @@ class GroupDescriptions:
         """The conditions of all rules; each is listed once."""
         return list(self._condition_texts)
 
-    def entries(self, histogram_of: Mapping[int, int]) -> list[dict[str, Any]]:
+    def entries(
+        self, histogram_of: Mapping[int, int], profiles: ProfileColumns
+    ) -> list[dict[str, Any]]:
         """All descriptions; ``histogram_of``: number of the histogram of a column of X."""
         found = []
-        for each, entry in self._entries:
+        for (each, entry), means in zip(self._entries, self._means, strict=True):
             shown = () if entry["too_few"] else each.apart
             differences = [self._difference(one, histogram_of) for one in shown]
-            found.append(entry | {"differences": differences})
+            cells = [] if entry["too_few"] else profiles.cells(means)
+            found.append(entry | {"differences": differences, "profile": cells})
         return found
 
     def _difference(self, one: Difference, histogram_of: Mapping[int, int]) -> list[Any]:

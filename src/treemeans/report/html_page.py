@@ -18,6 +18,8 @@ SCRIPTS = (
     "tree_layout.js",
     "tree_panel.js",
     "size_panel.js",
+    "findings_panel.js",
+    "profile_panel.js",
     "group_panel.js",
     "row_panel.js",
     "rules_panel.js",
@@ -29,7 +31,7 @@ _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 def html_page(summary: dict[str, Any]) -> str:
     """The page of a summary. It loads nothing, and runs no script but its own."""
     style = _template("report.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(map(_template, SCRIPTS)) + "})();\n"
+    script = page_script()
     parts = {
         "title": html.escape(summary["title"]),
         "policy": _policy(style, script),
@@ -38,6 +40,11 @@ def html_page(summary: dict[str, Any]) -> str:
         "script": script,
     }
     return _PLACEHOLDER.sub(lambda match: parts[match[1]], _template("report.html"))
+
+
+def page_script() -> str:
+    """The script of the page: all panels, in a scope of their own."""
+    return '"use strict";\n(() => {\n' + "\n".join(map(_template, SCRIPTS)) + "})();\n"
 
 
 def embedded_json(summary: dict[str, Any]) -> str:

@@ -155,13 +155,25 @@ class RowFields:
         if isinstance(move, NumberMove):
             unit = "" if column.is_date else self._text.printed(self._column(feature).unit)
             known = {} if column.missing is None else {"missing": column.missing}
-            return about | {"scale": move.scale, "unit": unit} | known | _time_unit(column)
+            slider = {"range": self._range(move)}
+            return about | {"scale": move.scale, "unit": unit} | slider | known | _time_unit(column)
         names = self.option_names(move)
         return about | {
             "options": names,
             "distances": _distances(move),
             "changes": [f"change {about['name']} to {name}" for name in names],
         }
+
+    def _range(self, move: NumberMove) -> list[float | int]:
+        """Ends and step of a slider: beyond all thresholds, and not the extremes of the rows."""
+        cuts = self._tree.threshold[self._tree.feature == move.feature]
+        cuts = cuts[np.isfinite(cuts)]
+        if not len(cuts):
+            cuts = np.zeros(1)
+        low, high = float(cuts.min()) - 2 * move.scale, float(cuts.max()) + 2 * move.scale
+        step = float(move.step or round_step((high - low) / 200))
+        low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+        return [plain(float(f"{x:.12g}")) for x in (low, high, step)]
 
     def option_names(self, move: Move) -> list[str]:
         """Names of the options of a field; last, if there is such, that of none of them."""

@@ -15,15 +15,18 @@ from treemeans.explain.model_facts import Facts
 from treemeans.fit_result import FitResult
 from treemeans.report.group_panel import GroupDescriptions
 from treemeans.report.histograms import ReportHistograms
+from treemeans.report.profile_panel import ProfileColumns
 from treemeans.report.report_text import ReportText
 from treemeans.report.row_panel import RowFields, example_rows
 from treemeans.report.size_panel import cost_curve, size_entries
 from treemeans.report.sql_panel import sql_entries
 from treemeans.report.tree_panel import node_entries, sum_below
-from treemeans.tree_layout.colors import fill, ink, text_color_on
+from treemeans.tree_layout.colors import BASE, edge, fill, text_color_on
 from treemeans.tree_layout.text_fitting import one_line
 from treemeans.tree_layout.tree_labels import cluster_names_or_numbers
 
+_CARD, _DARK_CARD = "#ffffff", "#191f26"  # colours of report.css
+_PATTERNS = 4  # patterns of report.css
 FEW = 5  # rows; of fewer, a report that holds no rows tells no averages and draws no histogram
 
 
@@ -59,13 +62,15 @@ def summarize(
     groups = GroupDescriptions(record, text, _rows_of_nodes(record, table), fewest)
     conditions, condition_of_node = fields.conditions()
     nodes = node_entries(facts, text, fields, condition_of_node)
+    if cluster_names is None and record.given_names:
+        cluster_names = record.cluster_names
     names = cluster_names_or_numbers(facts.tree.n_clusters, cluster_names)
     summary = {
         "title": one_line(title) if title else "What the groups are",
         "subtitle": _subtitle(facts),
         "version": f"treemeans {version('treemeans')}",
         "start_size": int(np.searchsorted(record.path["n_leaves"], model.n_leaves_)),
-        "groups": _groups(facts, None if cluster_names is None else names),
+        "groups": _groups(facts, None if cluster_names is None else names, record.cluster_names),
         "fields": fields.entries(),
         "conditions": conditions,
         "nodes": nodes,
@@ -81,10 +86,14 @@ def summarize(
         "typical_row": fields.typical_row(facts, table),
         "fewest_rows": fewest,
     }
+    relevance = _relevance(record, groups)
     if table is None:
-        descriptions = groups.entries({})
-        return summary | {"histograms": [], "example_rows": None, "descriptions": descriptions}
-    histograms = ReportHistograms(text, table, _relevance(record, groups), fewest)
+        profiles = ProfileColumns(text, relevance, {})
+        descriptions = groups.entries({}, profiles)
+        without = {"histograms": [], "example_rows": None, "descriptions": descriptions}
+        return summary | without | {"profiles": profiles.entries()}
+    histograms = ReportHistograms(text, table, relevance, fewest)
+    profiles = ProfileColumns(text, relevance, histograms.of_column)
     index = X.index if hasattr(X, "iloc") else None
     return summary | {
         "histograms": histograms.entries,
@@ -93,7 +102,8 @@ def summarize(
         "ranges": histograms.ranges(),
         "too_few": histograms.too_few,
         "example_rows": example_rows(fields, table, cluster, index, rows) if rows else None,
-        "descriptions": groups.entries(histograms.of_column),
+        "descriptions": groups.entries(histograms.of_column, profiles),
+        "profiles": profiles.entries(),
     }
 
 
@@ -136,14 +146,23 @@ def _subtitle(facts: Facts) -> str:
     return f"{rows_in_words(float(facts.weight.sum()))} in {n} group{'' if n == 1 else 's'}"
 
 
-def _groups(facts: Facts, names: list[str] | None) -> list[dict[str, str]]:
-    """Name and colours of each group: of areas, of lines, and of text on its area."""
+def _groups(
+    facts: Facts, names: list[str] | None, automatic: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Name and colours of each group: of areas, of their edges, and of text on its area.
+
+    Edges stand out from the card, light or dark, at a contrast of 3 at least. Beyond eight groups
+    colours are shades of the same eight, and a pattern tells them apart.
+    """
     return [
         {
             "name": f"Group {i}" if names is None else names[i],
+            "about": one_line(automatic[i]) if names is None else "",
             "fill": fill(i),
-            "line": ink(i),
+            "edge": edge(i, _CARD),
+            "edge_dark": edge(i, _DARK_CARD),
             "text": text_color_on(fill(i)),
+            "pattern": min(i // len(BASE), _PATTERNS),
         }
         for i in range(facts.tree.n_clusters)
     ]

@@ -49,6 +49,20 @@ def ink(cluster: int) -> str:
     return mixed(fill(cluster), DARK, 0.2)
 
 
+def edge(cluster: int, ground: str) -> str:
+    """Colour of the outline of a cluster's areas: at a contrast of 3 at least to the ground.
+
+    Examples
+    --------
+    >>> edge(0, "#ffffff"), edge(0, "#111111")
+    ('#5a9cc0', '#72cbfa')
+    """
+    other = DARK if contrast(ground, DARK) > contrast(ground, LIGHT) else LIGHT
+    shares = [step / 20 for step in range(21)]
+    shades = (mixed(fill(cluster), other, share) for share in shares)
+    return next(shade for shade in shades if contrast(shade, ground) >= 3)
+
+
 def text_color_on(color: str) -> str:
     """Dark or light, whichever reads better on ``color``; the contrast is never below 4.2."""
     return max((DARK, LIGHT), key=lambda text: contrast(color, text))

@@ -29,15 +29,30 @@ function setStyle(element, style) {
   for (const [name, value] of Object.entries(style)) element.style.setProperty(name, value);
 }
 
-// A small label in the colours of a group.
+// The colours of a group, for the style of an element.
+function groupStyle(group) {
+  const { fill, text, edge, edge_dark: dark } = data.groups[group];
+  return { "--fill": fill, "--text-on-fill": text, "--edge-light": edge, "--edge-dark": dark };
+}
+
+// A small label in the colours of a group; beyond eight groups it has a pattern as well.
 function chip(group, ...more) {
-  const { name, fill, text } = data.groups[group];
-  const style = { "--fill": fill, "--text-on-fill": text };
-  return make("span", { class: "chip", style, title: name }, make("span", {}, name), ...more);
+  const { name, pattern } = data.groups[group];
+  return make("span", { class: "chip group-colors", "data-pattern": pattern, style: groupStyle(group) },
+    make("span", {}, name), ...more);
+}
+
+// A short text on one line: a date is not broken at its hyphens.
+function unbroken(text) {
+  return make("span", { class: text.length <= 24 ? "unbroken" : null }, text);
+}
+
+function inWords(n) {
+  return n.toLocaleString("en-US");
 }
 
 function counted(n, what) {
-  return `${n} ${what}${n === 1 ? "" : "s"}`;
+  return `${inWords(n)} ${what}${n === 1 ? "" : "s"}`;
 }
 
 // Why there is no average or histogram: it would reveal single rows.

@@ -10,7 +10,7 @@ function showGroups(tree) {
 // most: the share of the largest group, whose bar has the full length.
 function groupButton(group, tree, most) {
   const description = data.descriptions[tree.description[group]];
-  const { name, fill } = data.groups[group];
+  const { name } = data.groups[group];
   const width = `${(100 * description.share) / most}%`;
   const button = make("button", {
     type: "button", class: "group-line", "data-group": group, "aria-pressed": String(state.group === group),
@@ -18,7 +18,7 @@ function groupButton(group, tree, most) {
     click: () => update({ group: state.group === group ? null : group }),
   },
   chip(group), " ",
-  make("span", { class: "share" }, make("span", { class: "share-bar", style: { width, background: fill } })),
+  make("span", { class: "share" }, make("span", { class: "share-bar group-colors", style: { ...groupStyle(group), width } })),
   make("span", { class: "share-words" }, description.percent));
   return make("li", {}, button);
 }
@@ -37,10 +37,24 @@ function showGroup(tree) {
   box.replaceChildren(
     make("div", { class: "title-line" }, make("h3", {}, chip(state.group)), copyButton),
     make("p", {}, sizeText(description)),
+    ...profileParts(state.group, tree),
+  );
+}
+
+function profileParts(group, tree) {
+  const description = data.descriptions[tree.description[group]];
+  return [
     make("h4", {}, "How to recognise it"), rulesList(description),
     ...(description.too_few ? [make("p", { class: "quiet small" }, tooFew())] : []),
-    ...(description.differences.length ? [make("h4", {}, "How it differs"), differenceList(description, tree)] : []),
-  );
+    ...(description.differences.length ? [make("h4", {}, "How it differs"), differenceList(group, tree)] : []),
+  ];
+}
+
+// On paper nothing can be chosen, so every group's profile is printed.
+function showPrintedGroups(tree) {
+  byId("printed-groups").replaceChildren(...(state.printing ? data.groups.map((_, group) => make("section", { class: "printed-group" },
+    make("h3", {}, chip(group)), make("p", {}, sizeText(data.descriptions[tree.description[group]])),
+    ...profileParts(group, tree))) : []));
 }
 
 function sizeText(description) {
@@ -67,9 +81,10 @@ function conditionParts(conditions) {
   ]);
 }
 
-function differenceList(description, tree) {
-  const { fill } = data.groups[state.group];
-  const leaves = tree.leaves.filter((leaf) => tree.label[leaf] === state.group).flatMap(leafNumbersBelow);
+function differenceList(group, tree) {
+  const { fill } = data.groups[group];
+  const description = data.descriptions[tree.description[group]];
+  const leaves = tree.leaves.filter((leaf) => tree.label[leaf] === group).flatMap(leafNumbersBelow);
   const items = description.differences.map(([title, here, elsewhere, histogram]) => make("li", {},
     make("p", {}, make("b", {}, title)),
     make("p", { class: "small" }, make("span", { class: "dot-group", style: { background: fill } }), `${here} here, `,

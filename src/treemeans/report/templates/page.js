@@ -1,16 +1,19 @@
 // Starts the panels, and what belongs to the page as a whole: tabs, theme, printing.
 
+const TABS = [["groups", "row"], ["words", "sql"]];
+
 function openTab(name) {
-  for (const each of ["groups", "row"]) {
+  for (const each of TABS.find((pair) => pair.includes(name))) {
     const open = each === name;
     byId(`tab-${each}`).setAttribute("aria-selected", String(open));
     byId(`tab-${each}`).tabIndex = open ? 0 : -1;
     byId(`panel-${each}`).hidden = !open;
   }
+  if (name === "row" && state.row === null) answerAtOnce();
 }
 
 function startTabs() {
-  for (const [name, other] of [["groups", "row"], ["row", "groups"]]) {
+  for (const [name, other] of TABS.flatMap(([one, two]) => [[one, two], [two, one]])) {
     byId(`tab-${name}`).addEventListener("click", () => openTab(name));
     byId(`tab-${name}`).addEventListener("keydown", (event) => {
       if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
@@ -34,7 +37,12 @@ function startTheme() {
 
 // Widths change with the window, and when the page is printed.
 function startLayout() {
-  const redraw = () => { showTree(treeAt(state.size)); showCurve(treeAt(state.size)); };
+  const redraw = () => {
+    const tree = treeAt(state.size);
+    showTree(tree);
+    showCurve(tree);
+    showPrintedGroups(tree);
+  };
   let width = treeWindow.clientWidth;
   new ResizeObserver(() => {
     if (treeWindow.clientWidth === width) return;
@@ -55,5 +63,7 @@ startTheme();
 startSlider();
 startRow();
 startRules();
+startProfiles();
+startZoomAndPan();
 update({ size: state.size, group: null, row: null });
 startLayout();

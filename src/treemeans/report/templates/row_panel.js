@@ -13,19 +13,24 @@ function showForm(tree) {
   byId("row-form").replaceChildren(
     ...(data.example_rows ? [rowPicker(tree)] : []),
     make("p", { class: "quiet small" }, fields.length
-      ? "These are the only columns that this tree uses."
+      ? "These are the only columns that this tree uses. They start from the middle of the table: change them and see."
       : "This tree has no questions: every row goes to the same group."),
     make("div", { class: "fields" }, ...fields.map(inputOf)),
     make("button", {
       type: "button", id: "clear-row", hidden: state.row === null, click: clearRow,
-    }, "Clear this row"));
+    }, "Start again"));
 }
 
 function clearRow() {
   typed = data.typical_row.slice();
   invalid.clear();
-  update({ row: null });
+  update({ row: typed.slice() });
   showForm(treeAt(state.size));
+}
+
+// Nobody has typed anything yet: where a row from the middle of the table goes.
+function answerAtOnce() {
+  update({ row: typed.slice() });
 }
 
 function rowPicker(tree) {
@@ -58,9 +63,25 @@ function inputOf(number) {
   input.addEventListener("input", () => readInput(input));
   showValue(input, field, typed[number]);
   const name = make("span", { class: "field-name" }, field.unit ? `${field.name} (${field.unit})` : field.name);
-  const parts = field.kind === "flag" ? [input, name] : [name, input];
+  const slider = field.range ? [sliderOf(number, input)] : [];
+  const parts = field.kind === "flag" ? [input, name] : [name, input, ...slider];
   const width = { flag: " flag", time: " long" }[field.kind] ?? "";
   return make("label", { class: `field${width}` }, ...parts);
+}
+
+// A slider for the same value, which moves with what is typed. The number is what is read.
+function sliderOf(number, input) {
+  const { range: [min, max, step], name } = data.fields[number];
+  const slider = make("input", {
+    type: "range", min, max, step, tabindex: -1, "aria-label": `${name}, slider`, "data-slider": number,
+    input: (event) => {
+      event.stopPropagation();
+      showValue(input, data.fields[number], Number(slider.value));
+      readInput(input);
+    },
+  });
+  slider.value = typed[number] ?? min;
+  return slider;
 }
 
 function optionInput(field) {
@@ -113,10 +134,18 @@ function readInput(input) {
   if (bad) invalid.add(number);
   else { invalid.delete(number); typed[number] = x; }
   if (byId("pick")) byId("pick").value = "";
+  showSliders();
   update({ row: typed.slice() });
 }
 
+function showSliders() {
+  for (const slider of byId("row-form").querySelectorAll("[data-slider]")) {
+    if (slider !== document.activeElement) slider.value = typed[slider.dataset.slider] ?? slider.min;
+  }
+}
+
 function fillInputs() {
+  showSliders();
   for (const input of byId("row-form").querySelectorAll("[data-field]")) {
     showValue(input, data.fields[input.dataset.field], typed[input.dataset.field]);
     input.setAttribute("aria-invalid", "false");

@@ -61,7 +61,7 @@ function startRules() {
   byId("copy-sql").addEventListener("click", (event) => copy(byId("sql").textContent, event.target));
   const note = "Categories are compared as text, in the column they come from.";
   byId("sql-note").textContent = unavailable || (categories ? note : "");
-  if (!dialects.length) for (const id of ["dialect", "copy-sql", "sql"]) byId(id).hidden = true;
+  if (!dialects.length) for (const id of ["dialect-line", "copy-sql", "sql"]) byId(id).hidden = true;
 }
 
 onChange((tree, changed) => {

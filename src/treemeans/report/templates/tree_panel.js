@@ -10,6 +10,10 @@ treeBox.append(lineLayer, labelLayer);
 const BRIEF = 14; // letters of a name that is never shortened
 let focused = 0; // the node whose card the tab key reaches
 let rootHeight = null; // position of the root
+let treeSize = null; // width and height of the whole tree
+let zoom = 1;
+let fitted = true; // whether the zoom follows the size of the tree, as nobody has changed it
+const ZOOM = { least: 0.15, most: 2, readable: 0.6, step: 1.25 };
 
 function showTree(tree) {
   const layout = layoutOf(tree, state.printing ? PRINT_WIDTHS.tree : innerWidthOf(treeWindow));
@@ -19,18 +23,85 @@ function showTree(tree) {
   treeBox.classList.toggle("narrow", Boolean(layout.narrow));
   treeBox.classList.toggle("stacked", Boolean(layout.stacked)); // words in two lines
   setStyle(treeBox, { width: `${layout.width}px`, height: `${layout.height}px` });
+  treeSize = layout;
+  const before = rootHeight - treeWindow.scrollTop;
+  if (fitted) zoom = state.printing ? 1 : startZoom();
+  showZoom();
   byId("legend").textContent = layout.direction === "right"
     ? "Start at the dot. The upper branch is yes, the lower one no." : "";
   if (!tree.order.includes(focused)) focused = 0;
-  const before = rootHeight - treeWindow.scrollTop;
   setStyle(treeBox, { "--most": most || 1 });
   showCards(tree, layout);
   showLines(layout, groups);
   // The root keeps its position in the window; at first it is in the middle.
   const first = rootHeight === null;
-  rootHeight = layout.positions.get(0).y;
+  rootHeight = layout.positions.get(0).y * zoom;
   treeWindow.scrollTop = rootHeight - (first ? treeWindow.clientHeight / 2 : before);
   showChosen(tree);
+}
+
+// ---- Zoom and pan
+
+// A large tree opens as small as can still be read; on a small screen nothing is made smaller.
+function startZoom() {
+  return treeWindow.clientWidth < NARROW ? 1 : Math.max(ZOOM.readable, Math.min(1, wholeZoom()));
+}
+
+// At which the whole tree is visible.
+function wholeZoom() {
+  const height = parseFloat(getComputedStyle(treeWindow).maxHeight) || window.innerHeight;
+  return Math.min(innerWidthOf(treeWindow) / treeSize.width, (height - 16) / treeSize.height);
+}
+
+function showZoom() {
+  setStyle(treeBox, { transform: zoom === 1 ? "none" : `scale(${zoom})` });
+  setStyle(byId("tree-frame"), { width: `${treeSize.width * zoom}px`, height: `${treeSize.height * zoom}px` });
+  byId("zoom-level").textContent = `${Math.round(100 * zoom)} %`;
+  byId("zoom-out").disabled = zoom <= ZOOM.least;
+  byId("zoom-in").disabled = zoom >= ZOOM.most;
+}
+
+// x, y: the point of the window that stays where it is.
+function zoomTo(wanted, x = treeWindow.clientWidth / 2, y = treeWindow.clientHeight / 2) {
+  const before = zoom;
+  zoom = Math.max(ZOOM.least, Math.min(ZOOM.most, wanted));
+  fitted = false;
+  const left = ((treeWindow.scrollLeft + x) * zoom) / before - x;
+  const top = ((treeWindow.scrollTop + y) * zoom) / before - y;
+  hideTooltip();
+  showZoom();
+  treeWindow.scrollTo(left, top);
+  rootHeight = (rootHeight * zoom) / before;
+}
+
+function startZoomAndPan() {
+  byId("zoom-in").addEventListener("click", () => zoomTo(zoom * ZOOM.step));
+  byId("zoom-out").addEventListener("click", () => zoomTo(zoom / ZOOM.step));
+  byId("zoom-fit").addEventListener("click", () => zoomTo(Math.min(1, wholeZoom()), 0, 0));
+  treeWindow.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return; // otherwise it scrolls
+    event.preventDefault();
+    const box = treeWindow.getBoundingClientRect();
+    zoomTo(zoom * Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
+  }, { passive: false });
+  treeWindow.addEventListener("pointerdown", startPan);
+}
+
+// The tree is dragged by its background; cards and scroll bars keep their own meaning.
+function startPan(event) {
+  const onBackground = [treeWindow, treeBox, byId("tree-frame"), labelLayer].includes(event.target);
+  const box = treeWindow.getBoundingClientRect();
+  const onScrollBar = event.clientX > box.left + treeWindow.clientWidth || event.clientY > box.top + treeWindow.clientHeight;
+  if (!onBackground || onScrollBar || event.button !== 0 || event.pointerType === "touch") return;
+  const from = { x: event.clientX + treeWindow.scrollLeft, y: event.clientY + treeWindow.scrollTop };
+  const move = (next) => treeWindow.scrollTo(from.x - next.clientX, from.y - next.clientY);
+  treeWindow.setPointerCapture(event.pointerId);
+  treeWindow.classList.add("panning");
+  treeWindow.addEventListener("pointermove", move);
+  treeWindow.addEventListener("pointerup", () => {
+    treeWindow.removeEventListener("pointermove", move);
+    treeWindow.classList.remove("panning");
+  }, { once: true });
 }
 
 function showCards(tree, layout) {
@@ -73,7 +144,9 @@ function fillCard(card, node, tree, layout) {
   card.className = `node ${split ? "split" : "leaf"}${position.middle ? " middle" : ""}`;
   setStyle(card, { left: `${position.x}px`, top: `${position.y}px`, "--width": `${position.width}px` });
   const group = data.groups[tree.label[node]];
-  if (!split) setStyle(card, { "--fill": group.fill, "--text-on-fill": group.text, "--share": nodes.share[node] });
+  if (!split) setStyle(card, { ...groupStyle(tree.label[node]), "--share": nodes.share[node] });
+  card.classList.toggle("group-colors", !split);
+  card.dataset.pattern = split ? 0 : group.pattern;
   card.setAttribute("aria-level", pathTo(node).length);
   card.setAttribute("aria-setsize", siblings);
   card.setAttribute("aria-posinset", node !== 0 && childrenOf(parentOf[node])[1] === node ? 2 : 1);
@@ -120,9 +193,8 @@ function innerWidthOf(box) {
 function showLines(layout, groups) {
   setStyle(lineLayer, { width: `${layout.width}px`, height: `${layout.height}px` });
   lineLayer.replaceChildren(...layout.lines.map(({ node, path, thick }) => {
-    const group = data.groups[groups[node]];
-    const style = group ? { "--line-color": group.line, "--fill": group.fill } : {};
-    const kind = group ? "line of-group" : "line";
+    const style = groups[node] >= 0 ? groupStyle(groups[node]) : {};
+    const kind = groups[node] >= 0 ? "line of-group group-colors" : "line";
     return draw("path", { d: path, class: kind, "stroke-width": thick, "data-node": node, style });
   }));
   if (layout.start) lineLayer.append(draw("circle", { class: "start", cx: layout.start.x, cy: layout.start.y, r: 6 }));
@@ -186,11 +258,11 @@ function moveFocus(event, node) {
 // Scroll the window of the tree, not the page, until a leaf is visible.
 function scrollToLeaf(leaf) {
   const card = cards.get(leaf);
-  const top = card.offsetTop - treeWindow.scrollTop;
-  if (top < 0 || top + card.offsetHeight > treeWindow.clientHeight) {
-    treeWindow.scrollTop = card.offsetTop - treeWindow.clientHeight / 2;
+  const top = card.offsetTop * zoom - treeWindow.scrollTop;
+  if (top < 0 || top + card.offsetHeight * zoom > treeWindow.clientHeight) {
+    treeWindow.scrollTop = card.offsetTop * zoom - treeWindow.clientHeight / 2;
   }
-  treeWindow.scrollLeft = Math.max(0, card.offsetLeft + card.offsetWidth - treeWindow.clientWidth);
+  treeWindow.scrollLeft = Math.max(0, (card.offsetLeft + card.offsetWidth) * zoom - treeWindow.clientWidth);
 }
 
 // ---- Tooltip: what is known about the node that is pointed at or has the focus
@@ -223,7 +295,7 @@ function tooltipParts(node, tree) {
   if (nodes.original_groups[node].length) {
     parts.push(make("p", { class: "small" }, "Their groups in the original grouping"), originalGroupBars(node));
   }
-  if (tree.inner[node]) parts.push(...columnParts(node));
+  if (tree.inner[node]) parts.push(...columnParts(node, tree));
   return parts;
 }
 
@@ -231,13 +303,13 @@ function originalGroupBars(node) {
   return make("ul", { class: "origin" }, ...nodes.original_groups[node].map(([group, share, percent]) => make("li", {},
     make("span", { class: "hbar-name" }, data.groups[group].name),
     make("span", { class: "hbar-bars" }, make("span", {
-      class: "hbar-some", style: { width: `${100 * share}%`, background: data.groups[group].fill },
+      class: "hbar-some group-colors", style: { ...groupStyle(group), width: `${100 * share}%` },
     })),
     make("span", { class: "origin-share" }, percent))));
 }
 
 // The column of a split: its range, and its histogram with the threshold.
-function columnParts(node) {
+function columnParts(node, tree) {
   const [name, yes] = question(node);
   const parts = [make("p", { class: "small" }, make("b", {}, name), ` ${yes}?`)];
   if (data.too_few?.[node]) return [...parts, make("p", { class: "quiet small" }, tooFew())];
@@ -245,7 +317,20 @@ function columnParts(node) {
   const histogram = data.field_histograms?.[nodes.field[node]] ?? -1;
   if (histogram < 0) return parts;
   const threshold = data.threshold_positions[node];
-  return [...parts, histogramOf(histogram, leafNumbersBelow(node), "var(--accent)", threshold)];
+  return [...parts, stackedBars(histogram, groupParts(node, tree), threshold)];
+}
+
+// The groups below a node, each with the numbers of its leaves there.
+function groupParts(node, tree) {
+  const parts = new Map();
+  const open = [node];
+  while (open.length) {
+    const next = open.pop();
+    if (tree.inner[next]) { open.push(...childrenOf(next)); continue; }
+    const group = tree.label[next];
+    parts.set(group, [...(parts.get(group) ?? []), ...leafNumbersBelow(next)]);
+  }
+  return [...parts].sort(([one], [other]) => one - other);
 }
 
 // Beside the card if there is room, else below or above it.

@@ -196,7 +196,7 @@ def plane_model(X: Any) -> Any:
     """The model that Figure 1 shows."""
     from treemeans import ExKMC
 
-    return ExKMC(3, max_leaf_nodes=len(X), random_state=0).fit(X)
+    return ExKMC(3, max_leaf_nodes=len(X), reference="kmeans", random_state=0).fit(X)
 
 
 def newsgroup_words(cases: list[Case]) -> Results:
@@ -224,7 +224,8 @@ def words_model(X: Any, case: Case) -> Any:
     """The model that the example trees are read from."""
     from treemeans import ExKMC
 
-    return ExKMC(4, max_leaf_nodes=case.leaves, random_state=case.seed).fit(X)
+    leaves, seed = case.leaves, case.seed
+    return ExKMC(4, max_leaf_nodes=leaves, reference="kmeans", random_state=seed).fit(X)
 
 
 FITS: dict[str, Callable[[list[Case]], Results]] = {

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from treemeans.model_file.save_load import load
     from treemeans.partitioned.readers.open_partitioned import open_parts
     from treemeans.plot import plot_path, plot_regions, plot_tree
+    from treemeans.reference import FastKMeans
     from treemeans.report import report_html, write_report
     from treemeans.tree import ThresholdTree
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Column",
     "ExKMC",
+    "FastKMeans",
     "ThresholdTree",
     "baselines",
     "export_graphviz",
@@ -50,6 +52,7 @@ __all__ = [
 _MODULES = {
     "Column": "columns",
     "ExKMC": "estimator",
+    "FastKMeans": "reference",
     "ThresholdTree": "tree",
     "export_graphviz": "export.graphviz",
     "export_onnx": "export.onnx_graph",

@@ -59,8 +59,10 @@ class ExKMC(TreeEstimator):
         ``"best"``: IMM, ExGreedy, EMN, Kauri and none, of which the cheapest after expansion is
         kept. Or the cuts of a given tree. Leaves carry the cheapest center, except those of a
         bare tree with a leaf for each center, which carry their own.
-    reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
-        The clustering to explain. None is ``KMeans(n_init=10, max_iter=300)``. A clusterer must
+    reference : {"fast", "kmeans"}, clusterer, Pipeline or array (n_clusters, d), default=None
+        The clustering to explain. None is ``"fast"``, which is `FastKMeans`: on average of no
+        higher inertia than k-means with ten starts, and on large tables in a tenth of the time.
+        ``"kmeans"`` is the paper's ``KMeans(n_init=10, max_iter=300)``. A clusterer must
         have ``cluster_centers_``; one that is fitted is used as it is, another is cloned and
         fitted (to keep a fitted one through ``clone`` or ``GridSearchCV``, wrap it in
         ``FrozenEstimator``). In a ``Pipeline`` that ends in one, costs are measured in the

@@ -64,7 +64,14 @@ class TreeEstimator(TreeModel):
         if table is None:
             refuse_not_finite(X)
         reference = fit_reference(
-            self.reference, self.n_clusters, X, raw, weights, self.random_state
+            self.reference,
+            self.n_clusters,
+            X,
+            raw,
+            weights,
+            self.random_state,
+            self.n_jobs,
+            bool(getattr(self, "verbose", False)),
         )
         rows = X if reference.pipeline is None else reference.space(X, raw)
         check_not_tiny(rows)

@@ -134,8 +134,8 @@ class TreeModel(
         >>> print(export_text(model))
         |-- petal length <= 2.45 cm: cluster 1 (50 rows)
         |-- petal length > 2.45 cm
-        |   |-- petal length <= 5.15 cm: cluster 2 (66 rows)
-        |   |-- petal length > 5.15 cm: cluster 0 (34 rows)
+        |   |-- petal length <= 5.15 cm: cluster 0 (66 rows)
+        |   |-- petal length > 5.15 cm: cluster 2 (34 rows)
         """
         check_is_fitted(self)
         known = self._fit_result.columns if columns is None else tuple(columns)
@@ -243,7 +243,7 @@ class TreeModel(
         >>> X = load_iris().data
         >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
         >>> model.transform(X[:1]).round(2).tolist()
-        [[5.14, 0.14, 3.47]]
+        [[3.47, 0.14, 5.14]]
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -308,7 +308,7 @@ class TreeModel(
         --------
         >>> from treemeans import ExKMC
         >>> ExKMC(2, random_state=0).fit_predict([[1.0], [2.0], [8.0], [9.0]]).tolist()
-        [1, 1, 0, 0]
+        [0, 0, 1, 1]
         """
         if is_dask(X):
             return self.fit(X, **kwargs).predict(X)  # type: ignore[no-any-return]

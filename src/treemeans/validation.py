@@ -24,6 +24,7 @@ from treemeans.warning_level import depth_in_package
 
 _SMALLEST_WEIGHT = 1e-300
 REFINEMENTS = ("none", "local", "search")
+REFERENCES = ("fast", "kmeans")
 
 
 def check_parameters(model: Any) -> None:
@@ -35,7 +36,7 @@ def check_parameters(model: Any) -> None:
         if not is_integer(value) or value < 1:
             or_none = "" if name == "n_random_trees" else ", or None"
             raise ValueError(f"{name} must be an integer of at least 1{or_none}; got {value!r}.")
-    if model.n_clusters is None and model.reference is None:
+    if is_named_reference(model.reference) and model.n_clusters is None:
         raise ValueError("n_clusters=None takes the number from a reference; pass either.")
     if model.n_clusters is not None:
         check_max_leaves(model.max_leaf_nodes, model.n_clusters, None)
@@ -191,6 +192,16 @@ def check_base_tree(base_tree: Any, n_features: int) -> str | ThresholdTree:
             f"base_tree was made for {base_tree.n_features} columns, but X has {n_features}."
         )
     return base_tree
+
+
+def is_named_reference(reference: Any) -> bool:
+    """Whether it stands for k-means fitted here: None or a name. Refuse any other text."""
+    if isinstance(reference, str) and reference not in REFERENCES:
+        raise ValueError(
+            f"reference must be one of {quoted(REFERENCES)}, a clusterer, a Pipeline that ends in "
+            f"one, or an array of centers; got {reference!r}."
+        )
+    return reference is None or isinstance(reference, str)
 
 
 def check_weights(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:

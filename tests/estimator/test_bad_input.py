@@ -347,7 +347,7 @@ def test_a_class_instead_of_a_clusterer():
 
 
 CENTER_ARRAYS = {
-    "a word": ("kmeans", "reference must be a clusterer, a Pipeline .*, or an array of centers"),
+    "a word": ("k-means", "reference must be one of .*, a clusterer, .*, or an array of centers"),
     "anything else": (object(), "reference must be a clusterer, .* got object"),
     "ragged": ([[1.0, 2.0], [3.0]], "reference must be a clusterer, .* got list"),
     "a number": (5.0, r"must be a finite 2-d array, .* shape \(\)"),

@@ -17,7 +17,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.helpers.datasets import kmeans
 from tests.helpers.plain_numpy import (
     a_tree,
-    assert_same_centers,
     assert_same_model,
     cluster_means,
     cost_to,
@@ -25,7 +24,7 @@ from tests.helpers.plain_numpy import (
     scaled_pca,
     squared_distances,
 )
-from treemeans import ExKMC
+from treemeans import ExKMC, FastKMeans
 
 IRIS = load_iris().data
 WINE = load_wine().data
@@ -35,11 +34,25 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 # ---- references ----------------------------------------------------------------------------------
 
 
-def test_the_default_reference_is_the_papers_kmeans():
-    model = ExKMC(3, random_state=7).fit(IRIS)
+@pytest.mark.parametrize("reference", [None, "fast"])
+def test_the_default_reference(reference):
+    model = ExKMC(3, reference=reference, random_state=7).fit(WINE)
+    expected = FastKMeans(3, random_state=7).fit(WINE)
+    np.testing.assert_array_equal(model.reference_centers_, expected.cluster_centers_)
+    assert_same_model(model, ExKMC(3, reference=expected).fit(WINE))
+
+
+def test_the_papers_reference():
+    model = ExKMC(3, reference="kmeans", random_state=7).fit(IRIS)
     expected = KMeans(3, n_init=10, max_iter=300, random_state=7).fit(IRIS)
-    np.testing.assert_allclose(model.reference_inertia_, expected.inertia_)
-    assert_same_centers(model.reference_centers_, expected.cluster_centers_)
+    np.testing.assert_array_equal(model.reference_centers_, expected.cluster_centers_)
+
+
+def test_a_name_that_is_no_reference():
+    with pytest.raises(ValueError, match='reference must be one of "fast", "kmeans", a clusterer'):
+        ExKMC(3, reference="k-means").fit(IRIS)
+    with pytest.raises(ValueError, match="n_clusters=None takes the number from a reference"):
+        ExKMC(None, reference="fast").fit(IRIS)
 
 
 CLUSTERERS = {

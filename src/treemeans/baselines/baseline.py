@@ -22,6 +22,7 @@ from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 from treemeans.tree_estimator import TreeEstimator
+from treemeans.validation import is_named_reference
 
 
 class Baseline(TreeEstimator):
@@ -40,7 +41,7 @@ class Baseline(TreeEstimator):
     def _check(self) -> None:
         """Refuse parameters that cannot be."""
         check_integer(self, "n_clusters", or_none=True)
-        if self.n_clusters is None and self.reference is None:
+        if is_named_reference(self.reference) and self.n_clusters is None:
             raise ValueError("n_clusters=None takes the number from a reference; pass either.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -61,7 +62,7 @@ class Baseline(TreeEstimator):
         --------
         >>> from treemeans.baselines import IMM
         >>> IMM(2, random_state=0).fit([[1.0], [2.0], [8.0], [9.0]]).labels_.tolist()
-        [1, 1, 0, 0]
+        [0, 0, 1, 1]
         """
         self._check()
         if as_partitioned(X, sample_weight) is not None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 DEMO_CLUSTERS = 3
 _REPORT_ROWS = 20_000  # rows from which the histograms of a report are made
+_MANY_ROWS = 50_000  # from which ten starts on all rows take long
 MOST_LEAVES = 2  # leaves for each cluster, up to which a suggested size is looked for
 
 
@@ -147,11 +148,16 @@ def _kmeans_pipeline(n_rows: int, clusters: int, scale: str, seed: int) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    from treemeans.reference import FastKMeans
+
     if clusters < 1:
         raise InputError(f"-k must be at least 1; got {clusters}.")
     if n_rows < clusters:
         raise InputError(f"The table has {n_rows} rows, too few for {clusters} clusters.")
-    kmeans = KMeans(clusters, n_init=10, random_state=seed)
+    if n_rows > _MANY_ROWS:
+        kmeans = FastKMeans(clusters, random_state=seed)
+    else:
+        kmeans = KMeans(clusters, n_init=10, random_state=seed)
     steps = [StandardScaler(), kmeans] if scale == "standard" else [kmeans]
     return make_pipeline(*steps)
 

@@ -31,7 +31,7 @@ def automatic_names(facts: Facts) -> tuple[str, ...]:
     >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data)
     >>> names = ["sepal length", "sepal width", "petal length", "petal width"]
     >>> model.with_columns(names=names).cluster_names_
-    ('high sepal length, high petal width', 'low petal length, low petal width', 'low sepal width')
+    ('low sepal width', 'low petal length, low petal width', 'high sepal length, high petal width')
     """
     reader = Reader(facts.tree, facts.columns)
     n_clusters = facts.tree.n_clusters

@@ -54,12 +54,11 @@ class ExplainMixin:
         >>> print(model.rules())
         3 clusters, 150 rows, 4 rules: 98 % agree with k-means, 1.016 times its cost
         <BLANKLINE>
-        cluster 0: high sepal length, high petal width
-          37 rows (25 %), 97 % agree with k-means, 30 % of the cost
-          differs by: sepal length 6.87 cm (others 5.51 cm), petal width 2.06 cm (others 0.92 cm),
-              petal length 5.75 cm (others 3.11 cm)
-          if petal length > 5.15 cm  (34 rows)
-          or if sepal length > 6.85 cm and petal length > 2.45 cm  (3 rows)
+        cluster 0: low sepal width
+          63 rows (42 %), 97 % agree with k-means, 51 % of the cost
+          differs by: sepal width 2.75 cm (others 3.28 cm), petal length 4.41 cm (others 3.29 cm),
+              petal width 1.45 cm (others 1.02 cm)
+          if 2.45 cm < petal length <= 5.15 cm and sepal length <= 6.85 cm
         <BLANKLINE>
         cluster 1: low petal length, low petal width
           50 rows (33 %), 100 % agree with k-means, 19 % of the cost
@@ -67,11 +66,12 @@ class ExplainMixin:
               sepal length 5.01 cm (others 6.26 cm)
           if petal length <= 2.45 cm
         <BLANKLINE>
-        cluster 2: low sepal width
-          63 rows (42 %), 97 % agree with k-means, 51 % of the cost
-          differs by: sepal width 2.75 cm (others 3.28 cm), petal length 4.41 cm (others 3.29 cm),
-              petal width 1.45 cm (others 1.02 cm)
-          if 2.45 cm < petal length <= 5.15 cm and sepal length <= 6.85 cm
+        cluster 2: high sepal length, high petal width
+          37 rows (25 %), 97 % agree with k-means, 30 % of the cost
+          differs by: sepal length 6.87 cm (others 5.51 cm), petal width 2.06 cm (others 0.92 cm),
+              petal length 5.75 cm (others 3.11 cm)
+          if petal length > 5.15 cm  (34 rows)
+          or if sepal length > 6.85 cm and petal length > 2.45 cm  (3 rows)
         """
         return describe(self._known())
 
@@ -105,12 +105,12 @@ class ExplainMixin:
         ...     units={"petal length": "cm"},
         ... )
         >>> print(model.explain(X[77]))  # doctest: +NORMALIZE_WHITESPACE
-        Cluster 2, because 2.45 cm < petal length <= 5.15 cm.
+        Cluster 0, because 2.45 cm < petal length <= 5.15 cm.
         The closest call was petal length <= 5.15 cm: the row has 5 cm, a margin of 0.15 cm
         (0.085 standard deviations).
-        The nearest other cluster is 0, a change of 0.085 standard deviations away.
+        The nearest other cluster is 2, a change of 0.085 standard deviations away.
         >>> model.explain(X).runner_up[:3].tolist()
-        [2, 2, 2]
+        [0, 0, 0]
         """
         facts = self._known()
         X, is_single = self._rows(rows, self._lookup(facts))
@@ -176,8 +176,8 @@ class ExplainMixin:
         ... )
         >>> print(model.counterfactual(X[77], to=1))
         To be in cluster 1: lower petal length from 5 cm to 2.45 cm.
-        >>> print(model.counterfactual(X[77], to=0, step=0.1))
-        To be in cluster 0: raise petal length from 5 cm to 5.2 cm.
+        >>> print(model.counterfactual(X[77], to=2, step=0.1))
+        To be in cluster 2: raise petal length from 5 cm to 5.2 cm.
         >>> print(model.counterfactual(X[77], to=1, allowed=["petal width"]))
         No leaf of cluster 1 can be reached by changing only petal width.
         >>> many = model.counterfactual(X, to=1)

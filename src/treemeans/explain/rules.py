@@ -214,9 +214,9 @@ class Rules(Sequence[ClusterRules]):
         >>> rules = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data).rules()
         >>> rules.to_frame()[["cluster", "conditions", "size"]]
            cluster         conditions  size
-        0        0          x2 > 5.15  34.0
+        0        0  2.45 < x2 <= 5.15  66.0
         1        1         x2 <= 2.45  50.0
-        2        2  2.45 < x2 <= 5.15  66.0
+        2        2          x2 > 5.15  34.0
         """
         records = list(_records(self))
         columns = {name: [kind(each[name]) for each in records] for name, kind in _FRAME.items()}

@@ -33,7 +33,7 @@ def suggested_leaves(path: NDArray[np.void]) -> int:
     >>> from treemeans import ExKMC
     >>> model = ExKMC(10, max_leaf_nodes=40, random_state=0).fit(load_digits().data)
     >>> suggested_leaves(model.path_)
-    22
+    21
     """
     return int(path["n_leaves"][knee(path["n_leaves"], path["ratio"])])
 

@@ -58,9 +58,9 @@ class ExportMixin:
         |   |--- class: 1
         |--- petal length (cm) >  2.45
         |   |--- petal length (cm) <= 5.15
-        |   |   |--- class: 2
-        |   |--- petal length (cm) >  5.15
         |   |   |--- class: 0
+        |   |--- petal length (cm) >  5.15
+        |   |   |--- class: 2
         <BLANKLINE>
         """
         return export_sklearn(self)
@@ -80,8 +80,8 @@ class ExportMixin:
         >>> print(model.to_text())
         |-- x2 <= 2.45: cluster 1 (50 rows)
         |-- x2 > 2.45
-        |   |-- x2 <= 5.15: cluster 2 (66 rows)
-        |   |-- x2 > 5.15: cluster 0 (34 rows)
+        |   |-- x2 <= 5.15: cluster 0 (66 rows)
+        |   |-- x2 > 5.15: cluster 2 (34 rows)
         """
         return export_text(self)
 
@@ -219,7 +219,7 @@ class ExportMixin:
         >>> from treemeans import ExKMC
         >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data)
         >>> model = model.with_columns(names=["sl", "sw", "petal length", "pw"])
-        >>> print(model.to_sql("duckdb", "iris", labels={0: "long", 1: "short", 2: "middle"}))
+        >>> print(model.to_sql("duckdb", "iris", labels={0: "middle", 1: "short", 2: "long"}))
         SELECT
           *,
           CASE
@@ -232,7 +232,7 @@ class ExportMixin:
             ELSE 'long'
           END AS "cluster"
         FROM "iris"
-        >>> model.to_sql("mysql", form="where", pretty=False)[2]
+        >>> model.to_sql("mysql", form="where", pretty=False)[0]
         '`petal length` IS NOT NULL AND `petal length` > 2.45E0 AND `petal length` <= 5.15E0'
         """
         tree, columns = self._exported()
@@ -281,13 +281,13 @@ class ExportMixin:
             if x2 <= 2.45:
                 return 1
             if x2 <= 5.15:
-                return 2
-            return 0
+                return 0
+            return 2
         <BLANKLINE>
         >>> namespace = {}
         >>> exec(source, namespace)
         >>> namespace["predict"]({"petal length": 4.7})
-        2
+        0
         """
         tree, columns = self._exported()
         return to_python(tree, columns, name)

@@ -35,8 +35,8 @@ def export_text(
     >>> print(export_text(model, iris.feature_names))
     |-- petal length (cm) <= 2.45: cluster 1 (50 rows)
     |-- petal length (cm) > 2.45
-    |   |-- petal length (cm) <= 5.15: cluster 2 (66 rows)
-    |   |-- petal length (cm) > 5.15: cluster 0 (34 rows)
+    |   |-- petal length (cm) <= 5.15: cluster 0 (66 rows)
+    |   |-- petal length (cm) > 5.15: cluster 2 (34 rows)
     """
     reader = reader_of(model, feature_names)
     tree = reader.tree

@@ -56,7 +56,7 @@ class MonitorMixin:
         >>> from treemeans import ExKMC
         >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(load_iris().data)
         >>> model.with_names({1: "setosa"}).cluster_names_
-        ('high x0, high x3', 'setosa', 'low x1')
+        ('low x1', 'setosa', 'high x0, high x3')
         """
         check_is_fitted(self)
         given = () if names is None else checked_names(names, self.cluster_names_)

@@ -32,7 +32,12 @@ from treemeans.partitioned.tree_refinement.partitioned_refinement import (
 from treemeans.progress import Progress
 from treemeans.reference import is_fitted
 from treemeans.tree import ThresholdTree
-from treemeans.validation import check_max_leaves, tree_seed, warn_if_empty
+from treemeans.validation import (
+    check_max_leaves,
+    is_named_reference,
+    tree_seed,
+    warn_if_empty,
+)
 
 BASES = ("imm", "none")
 """Base trees that can be grown in passes, besides a given tree."""
@@ -146,7 +151,9 @@ def grow_tree(
 def _passes_for_reference(options: PartitionedFitOptions) -> int:
     """About how many passes the reference takes; given centers only need one for their costs."""
     reference = options.reference
-    given = reference is not None and (not hasattr(reference, "fit") or is_fitted(reference))
+    given = not is_named_reference(reference) and (
+        not hasattr(reference, "fit") or is_fitted(reference)
+    )
     return 1 if given else 12
 
 

@@ -17,15 +17,10 @@ the rows are partitioned.
 
 from __future__ import annotations
 
-import warnings
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from treemeans.partitioned.clustering.center_statistics import OVERFLOW
 from treemeans.partitioned.clustering.fixed_point_columns import FixedPointColumns
@@ -40,19 +35,15 @@ from treemeans.partitioned.clustering.row_sampling import RowSampler, SampleRows
 from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.row_summary import RowSummary
 from treemeans.reference import Reference
+from treemeans.reference.center_search import search_centers
+from treemeans.reference.lloyd import LloydRows, one_thread
 
 _CORESETS = 4  # at most
-_STARTS = 10  # n_init of k-means in memory
+_TOL = 1e-4  # of k-means in memory
 _SURPRISE = 1.05  # all rows cost so many times what the coreset predicted: draw another
 _LEAP_ROUNDS = 100  # of Lloyd on the coreset, at most
 _GAIN = 0.1  # of the tolerance: what a pass must lower the cost by to be worth another
 _NEAR = 1e-12  # squared moves over the variance: from here on leaps gain nothing
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Run k-means in memory on one thread: several add up floats in varying order."""
-    limits: AbstractContextManager[Any] = threadpool_limits(1)
-    return limits
 
 
 def sample_size(n_features: int, n_clusters: int) -> int:
@@ -173,22 +164,25 @@ def _solve(rows: WeightedRows, n_clusters: int, seed: int) -> Floats:
     """k-means in memory; where there are no more rows than centers, the rows themselves."""
     if len(rows.X) <= n_clusters:
         return np.resize(rows.X, (n_clusters, rows.X.shape[1]))
-    return _fitted_centers(rows, KMeans(n_clusters, n_init=_STARTS, random_state=seed))
+    with one_thread():
+        moved, shift = _lloyd_rows(rows)
+        found = search_centers(moved, n_clusters, np.random.default_rng(seed)).best
+        return np.asarray(found.centers + shift, dtype=np.float64)
 
 
 def _continue(rows: WeightedRows, centers: Floats) -> Floats:
     """k-means in memory, from given centers on."""
     if len(rows.X) <= len(centers):
         return centers
-    return _fitted_centers(rows, KMeans(len(centers), n_init=1, init=centers))
+    with one_thread():
+        moved, shift = _lloyd_rows(rows)
+        return np.asarray(moved.run(centers - shift, 300).centers + shift, dtype=np.float64)
 
 
-def _fitted_centers(rows: WeightedRows, model: Any) -> Floats:
-    with one_thread(), warnings.catch_warnings():
-        # A sample may have fewer distinct rows than there are centers although all rows have more.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(rows.X, sample_weight=rows.weights)
-    return np.ascontiguousarray(model.cluster_centers_)
+def _lloyd_rows(rows: WeightedRows) -> tuple[LloydRows, Floats]:
+    """The rows less their mean, as Lloyd's rounds want them, and the mean."""
+    shift = np.average(rows.X, axis=0, weights=rows.weights)
+    return LloydRows.of(rows.X - shift, rows.weights, _TOL), shift
 
 
 def _lloyd(

@@ -16,12 +16,13 @@ from sklearn.utils import check_random_state
 
 from treemeans.partitioned.clustering.center_statistics import AssignToCenters
 from treemeans.partitioned.clustering.fixed_point_columns import FixedPointColumns
-from treemeans.partitioned.clustering.partitioned_kmeans import kmeans, one_thread, sample_size
+from treemeans.partitioned.clustering.partitioned_kmeans import kmeans, sample_size
 from treemeans.partitioned.clustering.partitioned_scaler import name_columns
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows
 from treemeans.partitioned.partition import Partition
 from treemeans.partitioned.row_summary import RowSummary
 from treemeans.reference import (
+    FastKMeans,
     Reference,
     check_clusterer,
     fit_reference,
@@ -29,7 +30,8 @@ from treemeans.reference import (
     last_step,
     ready_reference,
 )
-from treemeans.validation import check_enough_rows
+from treemeans.reference.lloyd import one_thread
+from treemeans.validation import check_enough_rows, is_named_reference
 
 Floats = NDArray[np.float64]
 
@@ -57,9 +59,9 @@ def fit_reference_on(
         raise ValueError("sample_weight is zero for every row, so there is nothing to cluster.")
     if isinstance(reference, FrozenEstimator):
         reference = reference.estimator
-    if reference is None:
+    if is_named_reference(reference):  # passes fit all k-means alike
         assert n_clusters is not None
-        return _fit(partitions, summary, None, n_clusters, random_state)
+        return _fit(partitions, summary, reference, n_clusters, random_state)
     if hasattr(reference, "fit"):
         check_clusterer(last_step(reference))
         if not is_fitted(reference):
@@ -92,8 +94,8 @@ def _check_possible(reference: Any, n_clusters: int | None) -> None:
     clusterer = last_step(reference)
     steps = [] if reference is clusterer else [step for _, step in reference.steps[:-1]]
     if not (
-        isinstance(clusterer, KMeans | MiniBatchKMeans)
-        and not callable(clusterer.init)
+        isinstance(clusterer, FastKMeans | KMeans | MiniBatchKMeans)
+        and not callable(getattr(clusterer, "init", None))
         and len(steps) <= 1
         and all(isinstance(step, StandardScaler) for step in steps)
     ):
@@ -118,7 +120,8 @@ def _fit(
 ) -> Reference:
     """Fit in passes; or in memory, if there are no more rows than a pass would draw."""
     if summary.n_rows > sample_size(partitions.n_features, n_clusters):
-        model = KMeans(n_clusters) if reference is None else last_step(reference)
+        model = KMeans(n_clusters) if is_named_reference(reference) else last_step(reference)
+        init = getattr(model, "init", None)
         return kmeans(
             partitions,
             summary,
@@ -127,7 +130,7 @@ def _fit(
             before=reference[:-1] if _has_steps(reference) else None,
             max_iter=model.max_iter,
             tol=max(model.tol, _LEAST_TOL) if isinstance(model, MiniBatchKMeans) else model.tol,
-            init=None if isinstance(model.init, str) else model.init,
+            init=None if isinstance(init, str) else init,
         )
     X, weights = partitions.map_reduce(CollectRows())
     with one_thread():

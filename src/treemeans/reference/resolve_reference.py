@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
@@ -16,12 +16,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, has_fit_param
 from treemeans import _core
 from treemeans.columns.dates import dates_as_days
 from treemeans.costs import CostTable
-from treemeans.distinct_rows import distinct_rows
-from treemeans.rows import Table, as_points
-from treemeans.validation import check_enough_rows, check_not_tiny
+from treemeans.reference.fast_kmeans import FastKMeans
+from treemeans.rows import Table
+from treemeans.validation import check_enough_rows, check_not_tiny, is_named_reference
 
-_OFFSET = 2.0**10
-"""A column with values this much larger than the difference of any two of them has an offset."""
 _EUCLIDEAN = ("euclidean", "sqeuclidean", "l2", "minkowski")
 
 
@@ -35,11 +33,14 @@ class Reference:
     pipeline : what takes the columns of X to that space; None where X is the space itself
     given : whether it came ready, fitted on who knows what; it is shown X as the user gave it,
         while one fitted here is shown dates as days
+    start_agreement : of `FastKMeans`, adjusted Rand index of each start and the clustering chosen;
+        None where the clusterer does not tell
     """
 
     centers: NDArray[np.float64]
     pipeline: Pipeline | None
     given: bool
+    start_agreement: NDArray[np.float64] | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -81,13 +82,19 @@ def fit_reference(
     raw: Any,
     sample_weight: NDArray[np.float64] | None,
     random_state: Any,
+    n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> Reference:
-    """Centers of ``reference``: an array, or a clusterer or pipeline, fitted if need be."""
+    """Centers of ``reference``: a name, an array, or a clusterer or pipeline, fitted if need be."""
     if n_clusters is not None:
         check_enough_rows(X.shape[0], n_clusters)
-    if reference is None:
+    if is_named_reference(reference):
         check_not_tiny(X)
-        return Reference(_kmeans_centers(X, n_clusters, sample_weight, random_state), None, False)
+        assert n_clusters is not None
+        named = _named_reference(reference or "fast", n_clusters, random_state, n_jobs, verbose)
+        with config_context(assume_finite=True):  # the caller has looked
+            named.fit(X, sample_weight=sample_weight)
+        return ready_reference(named, n_clusters, X.shape, given=False)
     if isinstance(reference, FrozenEstimator):
         reference = reference.estimator
     if not hasattr(reference, "fit"):
@@ -104,51 +111,26 @@ def ready_reference(
 ) -> Reference:
     """Centers of an array, or of a fitted clusterer or pipeline, for rows of this shape."""
     name = type(reference).__name__ if hasattr(reference, "fit") else "reference"
-    centers, pipeline = reference, None
+    centers, pipeline, agreement = reference, None, None
     if hasattr(reference, "fit"):
         centers = _centers_of(last_step(reference))
+        agreement = getattr(last_step(reference), "start_agreement_", None)
         if isinstance(reference, Pipeline) and len(reference) > 1:
             pipeline = reference[:-1]
     centers = _checked(centers, n_clusters, name)
     check_enough_rows(shape[0], len(centers))
     if pipeline is None:
         _check_dimension(shape[1], centers)
-    return Reference(centers, pipeline, given)
+    return Reference(centers, pipeline, given, agreement)
 
 
-def _kmeans_centers(
-    X: Any, n_clusters: int | None, weights: NDArray[np.float64] | None, random_state: Any
-) -> NDArray[np.float64]:
-    """Centers of the paper's reference, k-means with ten starts.
-
-    Rows that occur several times are clustered once, with their weight. It is the same problem,
-    and so a row of weight 2 gives the same centers, seed for seed, as the row twice.
-    """
-    kmeans = KMeans(n_clusters, n_init=10, max_iter=300, random_state=random_state)
-    distinct = distinct_rows(X, weights)
-    if distinct is not None and distinct[0].shape[0] >= kmeans.n_clusters:
-        X, weights = distinct
-    X, offset = _without_offset(X)
-    centers = kmeans.fit(X, sample_weight=weights).cluster_centers_ + offset
-    return np.ascontiguousarray(centers, dtype=np.float64)
-
-
-def _without_offset(X: Any) -> tuple[Any, NDArray[np.float64] | float]:
-    """A sparse X less a value of each column that is large and hardly varies, and these values.
-
-    scikit-learn takes the mean off a dense table before it clusters it, not off a sparse one, of
-    which it then has no digits left.
-    """
-    full = _core.full_columns(as_points(X)) if sparse.issparse(X) else np.zeros(1, dtype=bool)
-    if not full.any():
-        return X, 0.0
-    low, high = X.min(axis=0).toarray()[0], X.max(axis=0).toarray()[0]
-    offset = np.where(full & (np.abs(low) > _OFFSET * (high - low)), low, 0.0).astype(np.float64)
-    if not offset.any():
-        return X, 0.0
-    moved = X.tocsr().astype(np.float64, copy=True)
-    moved.data -= offset[moved.indices]
-    return moved, offset
+def _named_reference(
+    name: str, n_clusters: int, random_state: Any, n_jobs: int | None, verbose: bool
+) -> Any:
+    """An unfitted clusterer: `FastKMeans`, or the paper's k-means."""
+    if name == "fast":
+        return FastKMeans(n_clusters, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+    return KMeans(n_clusters, n_init=10, max_iter=300, random_state=random_state)
 
 
 def last_step(estimator: Any) -> Any:

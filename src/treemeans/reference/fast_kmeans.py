@@ -1,0 +1,189 @@
+"""FastKMeans: k-means as good as scikit-learn's with ten starts, in a tenth of the time."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from treemeans import _core
+from treemeans.reference.cluster_table import SearchOptions, cluster_table
+from treemeans.reference.lloyd import Floats, one_thread
+from treemeans.rows import as_points
+from treemeans.threads import n_threads
+from treemeans.validation import check_enough_rows, check_weights, is_integer
+from treemeans.warning_level import depth_in_package
+
+
+class FastKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
+    """k-means for large tables: starts on a weighted sample, the best finished on all rows.
+
+    The default reference of `ExKMC`. Its inertia is on average at most that of scikit-learn's
+    ``KMeans(n_init=10)``, while large tables take a tenth of the time.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    n_init : int, default=10
+        Starts on the sample.
+    max_iter : int, default=300
+        Most rounds of Lloyd's algorithm, of every run.
+    tol : float, default=1e-4
+        A run ends when the centers move less, as in ``KMeans``. The last one also ends when 20
+        rounds lower the inertia by less than 0.001 %.
+    random_state : int, RandomState or None, default=None
+        Seed of the draws. The result is the same for any ``n_jobs``.
+    n_jobs : int or None, default=None
+        Threads, by joblib's rules.
+    verbose : bool, default=False
+        Whether to show progress on a terminal.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        That of the largest cluster comes first.
+    labels_ : array of shape (n_samples,)
+    inertia_ : float
+        Sum of the squared distances to the nearest center, times the weights.
+    n_iter_ : int
+        Rounds on all rows.
+    start_inertias_ : array of shape (n_init,)
+        Inertia of each start on the sample, after a few rounds.
+    start_agreement_ : array of shape (n_init,)
+        Adjusted Rand index of each start and the clustering that was chosen: 1 where both are
+        alike. Low values say that the clusters depend on the start.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from treemeans import FastKMeans
+    >>> kmeans = FastKMeans(3, random_state=0).fit(load_iris().data)
+    >>> round(kmeans.inertia_, 2)
+    78.85
+    >>> kmeans.predict(load_iris().data[:2]).tolist() == kmeans.labels_[:2].tolist()
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_init: int = 10,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centers.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        check_enough_rows(X.shape[0], self.n_clusters)
+        weights = check_weights(X, sample_weight)
+        random_state = check_random_state(self.random_state)
+        options = SearchOptions(
+            self.n_clusters,
+            self.n_init,
+            self.max_iter,
+            self.tol,
+            int(random_state.randint(2**31 - 1)),
+            n_threads(self.n_jobs),
+            bool(self.verbose),
+        )
+        with one_thread():
+            found, search = cluster_table(X, weights, options)
+        n_found = len(np.unique(found.labels))
+        if n_found < self.n_clusters:
+            warnings.warn(
+                f"Only {n_found} of the {self.n_clusters} centers have rows: X has fewer distinct "
+                "rows than there are clusters, or hardly more.",
+                ConvergenceWarning,
+                stacklevel=depth_in_package(),
+            )
+        self.cluster_centers_ = found.centers
+        self.labels_ = found.labels
+        self.inertia_ = found.cost
+        self.n_iter_ = found.n_iter
+        self.start_inertias_ = search.start_costs
+        self.start_agreement_ = search.start_agreement
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Number of the nearest center of each row."""
+        return self._priced(X)[1]
+
+    def transform(self, X: Any) -> Floats:
+        """Distance of each row from each center."""
+        check_is_fitted(self)
+        distances: Floats = euclidean_distances(
+            self._validated(X, reset=False), self.cluster_centers_
+        )
+        return distances
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the inertia of X."""
+        cost = self._priced(X)[0]
+        return -float(cost.sum() if sample_weight is None else cost @ np.asarray(sample_weight))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _check_parameters(self) -> None:
+        for name in ("n_clusters", "n_init", "max_iter"):
+            value = getattr(self, name)
+            if not is_integer(value) or value < 1:
+                raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+        if not self.tol >= 0:
+            raise ValueError(f"tol must be a number of at least 0; got {self.tol!r}.")
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            accept_large_sparse=False,
+            reset=reset,
+        )
+
+    def _priced(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        centers = np.asarray(self.cluster_centers_, dtype=np.float64)
+        cost, nearest, _ = _core.price(as_points(X), centers, n_threads(self.n_jobs))
+        return cost, nearest

@@ -1,0 +1,49 @@
+"""The search for centers against slow, plain ones."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from tests.oracles import kmeans_oracle
+from treemeans.reference.center_search import _drawn, _rand_index, _swap, seed_centers
+from treemeans.reference.lloyd import LloydRows
+from treemeans.rows import as_points
+
+X = make_blobs(200, 3, centers=6, random_state=0)[0]
+X -= X.mean(axis=0)
+
+
+def weighted(seed):
+    weights = np.random.default_rng(seed).integers(0, 4, len(X))
+    return LloydRows.of(X, weights, 1e-4), weights
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_seeds(seed):
+    rows, weights = weighted(seed)
+    found = seed_centers(rows, 6, 1, np.random.default_rng(seed))[0]
+    expected = kmeans_oracle.greedy_seeds(X, weights, 6, np.random.default_rng(seed))
+    assert found.tolist() == expected.tolist()
+    assert weights[found].all(), "a row without weight is no seed"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_swap_is_the_best_of_those_tried(seed):
+    rows, weights = weighted(seed)
+    centers = X[seed : seed + 5]
+    found = _swap(rows, as_points(X), centers, np.random.default_rng(seed))
+    costs = ((X[:, None] - centers) ** 2).sum(axis=2).min(axis=1)
+    tried = _drawn(np.cumsum(costs * weights), np.random.default_rng(seed).random(5))
+    expected = kmeans_oracle.best_swap(X, weights, centers, tried)
+    assert kmeans_oracle.cost(X, weights, found) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("k", [2, 9, 150])
+def test_agreement(k):
+    rng = np.random.default_rng(k)
+    one, other = rng.integers(0, k, (2, 200)).astype(np.int32)
+    other = np.where(rng.random(200) < 0.6, one, other).astype(np.int32)
+    weights = rng.integers(1, 4, 200)
+    expected = kmeans_oracle.adjusted_rand_index(one, other, weights)
+    assert _rand_index(one, other, weights.astype(float)) == pytest.approx(expected)
+    assert _rand_index(one, (one + 1) % k, weights.astype(float)) == pytest.approx(1.0)

@@ -14,9 +14,12 @@
 namespace treemeans {
 namespace {
 
-constexpr std::int64_t kSample = 1024;  // rows looked at, at the most, to choose a feature's bins
-constexpr std::int64_t kLeastSample = 512;
-constexpr double kSparseShare = 15.0 / 16.0;  // of the default value, to store the others only
+constexpr std::int64_t kSample =
+    sized(1024, 16);  // rows looked at, at the most, to choose a feature's bins
+constexpr std::int64_t kLeastSample = sized(512, 8);
+constexpr int kMostBins = sized(Bins::kMax, 4);   // of a feature
+constexpr double kMostUnits = sized(255.0, 3.0);  // between whole numbers, one bin each
+constexpr double kSparseShare = 15.0 / 16.0;      // of the default value, to store the others only
 constexpr std::int64_t kTileRows = DensePoints::kTileRows, kStride = DensePoints::kTileStride;
 constexpr std::int32_t kTileColumns = DensePoints::kTileColumns;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -189,7 +192,7 @@ double unit_base(double least, double greatest) {
 void plan_feature(std::vector<double>& sample, Plan& plan) {
   const auto [least, greatest] = std::minmax_element(sample.begin(), sample.end());
   const double base = unit_base(*least, *greatest);
-  const bool unit = *greatest - *least <= 255.0 && std::abs(base) < 1e15 &&
+  const bool unit = *greatest - *least <= kMostUnits && std::abs(base) < 1e15 &&
                     is_integral(sample.data(), static_cast<std::int64_t>(sample.size()));
   std::int64_t most = 0;
   if (unit) {
@@ -202,7 +205,7 @@ void plan_feature(std::vector<double>& sample, Plan& plan) {
     plan.kind = Kind::unit;
   } else {
     std::sort(sample.begin(), sample.end());
-    plan.edges = choose_edges(sample, Bins::kMax);
+    plan.edges = choose_edges(sample, kMostBins);
     for (std::size_t i = 0, j; i < sample.size(); i = j) {
       for (j = i; j < sample.size() && sample[j] == sample[i];) ++j;
       if (static_cast<std::int64_t>(j - i) > most) {
@@ -293,7 +296,7 @@ class Strip {
         plan = Plan();  // the sample misled: once more, with bins that fit anything
         read_sample(f);
         std::sort(sample_.begin(), sample_.end());
-        plan.edges = choose_edges(sample_, Bins::kMax);
+        plan.edges = choose_edges(sample_, kMostBins);
         code(f, f + 1, begin, columns);
       }
       Column& column = columns[f];
@@ -464,7 +467,7 @@ Plan plan_entries(const Entries& entries) {
     greatest = std::max(greatest, entries.values[i]);
   }
   plan.base = least;
-  if (greatest - least <= 255.0 && std::abs(least) < 1e15 &&
+  if (greatest - least <= kMostUnits && std::abs(least) < 1e15 &&
       is_integral(&entries.default_value, 1) && is_integral(entries.values, entries.n)) {
     plan.kind = Kind::unit;
     return plan;
@@ -474,8 +477,8 @@ Plan plan_entries(const Entries& entries) {
   for (std::int64_t j = 0; j < m; ++j) sample[j] = entries.values[j * entries.n / m];
   std::sort(sample.begin(), sample.end());
   // Fewer bins for a short list: sums are kept for every bin of every sparse feature.
-  const int max_bins =
-      static_cast<int>(std::clamp<std::int64_t>(entries.n / 16, 16, Bins::kMax - 2));
+  const int max_bins = static_cast<int>(
+      std::clamp<std::int64_t>(entries.n / 16, sized(16, 3), sized(Bins::kMax - 2, 3)));
   plan.edges = choose_edges(sample, max_bins);
   isolate_value(plan.edges, entries.default_value, Bins::kMax);
   return plan;

@@ -28,8 +28,8 @@ class ColumnCache {
   }
 
  private:
-  static constexpr std::int64_t kMany = 1 << 15;
-  static constexpr std::int64_t kMostValues = 1 << 25;  // copied at a time: 256 MB
+  static constexpr std::int64_t kMany = sized(1 << 15, 8);
+  static constexpr std::int64_t kMostValues = sized(1 << 25, 64);  // copied at a time: 256 MB
 
   void copy_out(std::int32_t feature, std::vector<double>& kept) {
     std::vector<Row> all(points_.n_rows);

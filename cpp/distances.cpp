@@ -128,7 +128,7 @@ void price(const SparsePoints& points, const double* centers, const Regrets& out
     std::vector<double> costs, row;
   };
   parallel_for(
-      n, 256, threads_for(rows.indptr[n] * k, n_threads),
+      n, sized(256, 4), threads_for(rows.indptr[n] * k, n_threads),
       [&] { return Scratch{std::vector<double>(k), std::vector<double>(d, 0.0)}; },
       [&](Scratch& scratch, std::int64_t r) {
         const std::int64_t first = rows.indptr[r], last = rows.indptr[r + 1];
@@ -165,7 +165,7 @@ void price(const SparsePoints& points, const double* centers, const Regrets& out
 
 void total_regrets(const double* regret, const double* weights, std::int64_t n, std::int64_t k,
                    double* totals, int n_threads) {
-  constexpr std::int64_t block = 4096;
+  constexpr std::int64_t block = sized(4096, 8);
   const std::int64_t n_blocks = (n + block - 1) / block;
   std::vector<double> partial(n_blocks * k, 0.0);
   parallel_for(n_blocks, 1, threads_for(n * k, n_threads), [&](std::int64_t b) {

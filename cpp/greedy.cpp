@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int32_t kTogether = 4;  // slots summed in one walk over the rows
-constexpr std::int64_t kBlock = 256;   // rows that stay in the cache while the slots take turns
+constexpr std::int64_t kBlock =
+    sized(256, 4);  // rows that stay in the cache while the slots take turns
 
 // What the search of a node reads.
 struct GreedyData {

@@ -8,8 +8,8 @@
 namespace treemeans {
 namespace {
 
-constexpr std::int64_t kRows =
-    2048;  // whose row_stats stay in the cache while feature by feature is read
+// Whose row_stats stay in the cache while feature by feature is read.
+constexpr std::int64_t kRows = sized(2048, 4);
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // place[i] = the number of edges below value[i]. There are 2 * half - 1 edges, half a power of two.

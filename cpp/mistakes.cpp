@@ -302,8 +302,8 @@ Cut close_gap(const Points& points, const MistakeNode& node, const Candidate<Mis
   return cut;
 }
 
-constexpr std::int64_t kFew = 128;  // rows; more are worth clearing the tables for
-constexpr int kTogether = 4;        // slots tallied in one walk over the rows
+constexpr std::int64_t kFew = sized(128, 2);  // rows; more are worth clearing the tables for
+constexpr int kTogether = 4;                  // slots tallied in one walk over the rows
 
 // tables[j][center][code] += weight, for each row and each of C slots; 256 codes a center.
 template <int C, class Count>

@@ -8,10 +8,23 @@
 #include <exception>
 #include <mutex>
 
+#include "block_size.hpp"
+
+// The thread sanitizer does not see that GNU OpenMP's regions begin and end for all threads at
+// once.
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#define TM_HAPPENS_BEFORE(address) __tsan_release(address)
+#define TM_HAPPENS_AFTER(address) __tsan_acquire(address)
+#else
+#define TM_HAPPENS_BEFORE(address)
+#define TM_HAPPENS_AFTER(address)
+#endif
+
 namespace treemeans {
 
 // Elementary steps (a value read and added, say) below which one thread is faster than two.
-constexpr std::int64_t kParallelSteps = 1 << 16;
+constexpr std::int64_t kParallelSteps = sized(1 << 16, 1);
 
 inline int threads_for(std::int64_t n_steps, int n_threads) {
   return n_steps < kParallelSteps ? 1 : n_threads;
@@ -55,8 +68,10 @@ void parallel_for(std::int64_t n, std::int64_t chunk, int n_threads, Make make, 
   std::atomic<std::int64_t> next{0};
   std::mutex finishing;
   ParallelErrors errors;
+  TM_HAPPENS_BEFORE(&next);
 #pragma omp parallel num_threads(n_threads)
   errors.run([&] {
+    TM_HAPPENS_AFTER(&next);
     auto state = make();
     while (!errors.failed()) {
       const std::int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
@@ -66,7 +81,9 @@ void parallel_for(std::int64_t n, std::int64_t chunk, int n_threads, Make make, 
     }
     const std::lock_guard<std::mutex> lock(finishing);
     finish(state);
+    TM_HAPPENS_BEFORE(&finishing);
   });
+  TM_HAPPENS_AFTER(&finishing);
   errors.rethrow();
 }
 

@@ -12,8 +12,8 @@
 namespace treemeans {
 namespace {
 
-constexpr std::int64_t kRowBlock = 128;
-constexpr std::int64_t kColumnBlock = 256;
+constexpr std::int64_t kRowBlock = sized(128, 4);
+constexpr std::int64_t kColumnBlock = sized(256, 2);
 template <class T>
 TM_CLONES void widen(const T* TM_RESTRICT in, std::int64_t n, double* TM_RESTRICT out) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<double>(in[i]);
@@ -86,7 +86,7 @@ void join(const Margin& other, Margin& margin) {
 }
 
 // Rows in blocks: large enough that a thread's buffers are worth it.
-constexpr std::int64_t kWalkBlock = 4096;
+constexpr std::int64_t kWalkBlock = sized(4096, 4);
 
 // The extremes of all rows are those of the blocks, in any order.
 template <class Rows, class Splits>
@@ -144,7 +144,7 @@ bool apply_splits(const Rows& points, const TreeView& tree, std::int32_t* out, i
 }
 
 // Rows [r0, r1) in blocks of about this many bytes: read once, then used while in cache.
-constexpr std::int64_t kBlockBytes = 1 << 19;
+constexpr std::int64_t kBlockBytes = sized(1 << 19, 1 << 6);
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assign.hpp"
+#include "block_size.hpp"
 
 namespace treemeans {
 
@@ -61,11 +62,11 @@ class Points {
 class DensePoints : public Points {
  public:
   using Points::Points;
-  static constexpr std::int64_t kTileRows = 128;
+  static constexpr std::int64_t kTileRows = sized(128, 4);
   // ColumnCache of a tile lie this far apart; not a power of two, or they would fight for cache
   // lines.
   static constexpr std::int64_t kTileStride = kTileRows + 8;
-  static constexpr std::int32_t kTileColumns = 32;
+  static constexpr std::int32_t kTileColumns = sized(32, 2);
   // At most kTileRows rows: out[(f - f0) * kTileStride + (r - r0)].
   virtual void tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, std::int32_t f1,
                     double* out) const = 0;

@@ -22,8 +22,8 @@
 
 namespace treemeans::scan {
 
-constexpr std::int64_t kGroup = 16;  // bins passed over together where they can be
-constexpr int kTogether = 4;         // columns summed in one walk over the rows
+constexpr std::int64_t kGroup = sized(16, 2);  // bins passed over together where they can be
+constexpr int kTogether = 4;                   // columns summed in one walk over the rows
 
 // A node's row_stats, their sums, and the sums a walk over the bins starts with (not always zero: a
 // column that is to be passed over starts with a huge number).

@@ -6,8 +6,9 @@
 #include <cstdlib>  // defines __GLIBC__ where that is the C library
 
 // The choice is made by the dynamic loader through an indirect function, which glibc has and musl
-// has not.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+// has not. Sanitizers are not ready yet when the loader asks it.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TM_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define TM_CLONES

@@ -50,7 +50,7 @@ TM_CLONES void gather_row_stats(const Leaf& leaf, const std::int64_t* TM_RESTRIC
 // Centers worth a column: the label, and those cheaper than it for some row. Another is at most as
 // cheap as the label wherever a cut puts it.
 std::vector<std::int64_t> contenders(const Leaf& leaf, int n_threads) {
-  constexpr std::int64_t block = 4096;
+  constexpr std::int64_t block = sized(4096, 8);
   std::vector<std::int64_t> beyond(leaf.k, 0);
   using Flags = std::vector<std::int64_t>;
   parallel_for((leaf.n + block - 1) / block, 1, threads_for(leaf.n * leaf.k, n_threads),
@@ -128,7 +128,7 @@ std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, c
 
 void sum_regrets(const std::int64_t* regrets, std::int64_t k, const Row* rows, std::int64_t n,
                  std::int64_t* sums, int n_threads) {
-  constexpr std::int64_t block = 4096;
+  constexpr std::int64_t block = sized(4096, 8);
   std::fill(sums, sums + k, std::int64_t{0});
   using Sums = std::vector<std::int64_t>;
   parallel_for(

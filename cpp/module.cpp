@@ -12,5 +12,6 @@ NB_MODULE(_core, m) {
   treemeans::bind_mutable_tree(m);       // trees that a refinement changes
   treemeans::bind_kauri(m);              // Kauri
   treemeans::bind_grouped_histogram(m);  // partitions
+  treemeans::bind_optimal(m);            // proven trees
   m.def("max_threads", [] { return omp_get_max_threads(); });
 }

@@ -44,13 +44,14 @@ class PySolver {
   using Value = typename Cost::Value;
 
   PySolver(In<std::uint32_t, 2> ranks, In<std::uint32_t, 1> n_distinct, In<Value, 2> columns,
-           MaybeIn<double> weights, double min_weight, MaybeIn<Value> prices, Value slack)
+           int n_centers, MaybeIn<double> weights, double min_weight, MaybeIn<Value> prices,
+           Value slack)
       : ranks_(std::move(ranks)),
         n_distinct_(std::move(n_distinct)),
         columns_(std::move(columns)),
         weights_(std::move(weights)),
         prices_(std::move(prices)),
-        solver_(problem(min_weight), slack) {}
+        solver_(problem(n_centers, min_weight), slack) {}
 
   // (value or bound, whether it is the value, the tree); None where `pause` said to stop.
   std::optional<std::tuple<Value, bool, TreeArrays>> solve(int n_leaves, int max_depth,
@@ -86,8 +87,9 @@ class PySolver {
   double work() const { return solver_.work(); }
 
  private:
-  optimal::Problem<Cost> problem(double min_weight) const {
+  optimal::Problem<Cost> problem(int n_centers, double min_weight) const {
     return {Cost{static_cast<int>(columns_.shape(1))},
+            n_centers,
             static_cast<std::int64_t>(columns_.shape(0)),
             static_cast<int>(ranks_.shape(0)),
             ranks_.data(),
@@ -112,10 +114,10 @@ void bind_solver(nb::module_& m, const std::string& name) {
   using Value = typename Cost::Value;
   using Solver = PySolver<Cost>;
   nb::class_<Solver>(m, name.c_str())
-      .def(nb::init<In<std::uint32_t, 2>, In<std::uint32_t, 1>, In<Value, 2>, MaybeIn<double>,
+      .def(nb::init<In<std::uint32_t, 2>, In<std::uint32_t, 1>, In<Value, 2>, int, MaybeIn<double>,
                     double, MaybeIn<Value>, Value>(),
-           "ranks"_a, "n_distinct"_a, "columns"_a, "weights"_a.none(), "min_weight"_a,
-           "prices"_a.none(), "slack"_a)
+           "ranks"_a, "n_distinct"_a, "columns"_a, "n_centers"_a, "weights"_a.none(),
+           "min_weight"_a, "prices"_a.none(), "slack"_a)
       .def("solve", &Solver::solve, "n_leaves"_a, "max_depth"_a, "target"_a, "pause"_a)
       .def("stop_at", &Solver::stop_at, "work"_a)
       .def_prop_ro("work", &Solver::work);

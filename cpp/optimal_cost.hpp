@@ -60,7 +60,8 @@ struct SquaresCost {
   TM_INLINE Value rest(const Value* all, const Value* sums) const {
     double part[4] = {0.0, 0.0, 0.0, 0.0};
     for (int c = 4; c < width; c += 4)
-      for (int j = 0; j < 4; ++j) part[j] += (all[c + j] - sums[c + j]) * (all[c + j] - sums[c + j]);
+      for (int j = 0; j < 4; ++j)
+        part[j] += (all[c + j] - sums[c + j]) * (all[c + j] - sums[c + j]);
     const double square = (part[0] + part[1]) + (part[2] + part[3]);
     const double weight = all[0] - sums[0];
     return weight > 0.0 ? std::max(all[1] - sums[1] - square / weight, 0.0) : 0.0;

@@ -20,11 +20,12 @@ TM_CLONES void sum_rows(const Cost& cost, const typename Cost::Value* TM_RESTRIC
 // histogram[code of the row] += the row's columns.
 template <class Cost>
 TM_CLONES void sum_bins(const Cost& cost, const typename Cost::Value* TM_RESTRICT columns,
-                        const std::uint8_t* TM_RESTRICT codes, int shift, std::int64_t n,
+                        const std::uint8_t* TM_RESTRICT codes,
+                        const std::uint32_t* TM_RESTRICT rows, int shift, std::int64_t n,
                         typename Cost::Value* TM_RESTRICT histogram) {
   const int K = cost.K();
   for (std::int64_t i = 0; i < n; ++i, columns += K) {
-    typename Cost::Value* TM_RESTRICT bin = histogram + (codes[i] >> shift) * K;
+    typename Cost::Value* TM_RESTRICT bin = histogram + (codes[rows[i]] >> shift) * K;
     for (int c = 0; c < K; ++c) bin[c] += columns[c];
   }
 }
@@ -43,7 +44,8 @@ TM_CLONES void sum_cells(const Cost& cost, const typename Cost::Value* TM_RESTRI
 
 // Turns the sums of bins into sums of each bin and all before it.
 template <class Cost>
-TM_CLONES void accumulate(const Cost& cost, typename Cost::Value* TM_RESTRICT sums, std::int64_t n) {
+TM_CLONES void accumulate(const Cost& cost, typename Cost::Value* TM_RESTRICT sums,
+                          std::int64_t n) {
   const int K = cost.K();
   for (std::int64_t i = K; i < n * K; ++i) sums[i] += sums[i - K];
 }
@@ -98,16 +100,15 @@ template <class Cost>
 TM_CLONES void bound_children(const Cost& cost, const Grid& grid,
                               const typename Cost::Value* TM_RESTRICT cells,
                               const std::uint8_t* TM_RESTRICT divisible,  // bins of the child
-                              typename Cost::Value price,
-                              typename Cost::Value* TM_RESTRICT scratch,
+                              typename Cost::Value price, typename Cost::Value* TM_RESTRICT scratch,
                               typename Cost::Value* TM_RESTRICT left,
                               typename Cost::Value* TM_RESTRICT right) {
   using Value = typename Cost::Value;
   const int K = cost.K(), n = grid.n_children;
-  Value* TM_RESTRICT column = scratch;                // left of the root cut, by bin of the child
-  Value* TM_RESTRICT totals = column + n * K;         // all rows, by bin of the child
-  Value* TM_RESTRICT all = totals + n * K;            // of each side
-  Value* TM_RESTRICT upto = all + 2 * K;              // A_j of each side
+  Value* TM_RESTRICT column = scratch;         // left of the root cut, by bin of the child
+  Value* TM_RESTRICT totals = column + n * K;  // all rows, by bin of the child
+  Value* TM_RESTRICT all = totals + n * K;     // of each side
+  Value* TM_RESTRICT upto = all + 2 * K;       // A_j of each side
   std::fill(scratch, scratch + (2 * n + 4) * K, Value{0});
   for (int i = 0; i < grid.n_roots; ++i)
     for (int j = 0; j < n; ++j) {

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "optimal_kernels.hpp"
+#include "optimal_subsets.hpp"
 
 namespace treemeans::optimal {
 
@@ -38,6 +39,7 @@ template <class Cost>
 struct Problem {
   using Value = typename Cost::Value;
   Cost cost;
+  int n_centers;  // 0 where leaves have means of their own
   std::int64_t n_rows;
   int n_features;
   const std::uint32_t* ranks;       // by feature, then row
@@ -86,6 +88,8 @@ class ExactTree {
     signs_.resize(problem.n_rows);
     for (auto& sign : signs_) sign = {random(), random()};
     make_codes();
+    if constexpr (std::is_integral_v<Value>)
+      sets_ = CenterSets(problem.columns, problem.n_rows, problem.n_centers, cost_.K());
   }
 
   // V(all rows, n_leaves) if that is below the target, else a lower bound not below it. `pause` is
@@ -116,17 +120,18 @@ class ExactTree {
   // 128 random bits tell sets of rows apart: two of a billion sets agree with a chance of 1e-21.
   struct KeyHash {
     std::size_t operator()(const Key& key) const {
-      return key.hash[0] + 0x9E3779B97F4A7C15ULL * (key.n_leaves * 128 + key.max_depth * 2 + key.limited);
+      return key.hash[0] +
+             0x9E3779B97F4A7C15ULL * (key.n_leaves * 128 + key.max_depth * 2 + key.limited);
     }
   };
 
   // One feature of a node: where its values end, and what the sides of a cut there cost as leaves.
   struct Line {
-    std::vector<std::uint32_t> ranks;  // of each position, ascending
-    std::vector<Value> before, after;  // V(rows up to the position, 1), V(rows beyond it, 1)
-    int first = 0, last = -1;          // positions that may be cut after, by the limits
-    std::vector<int> edges;            // positions of the ends of the coarse bins but the last
-    std::vector<std::uint8_t> codes;   // coarse bin of each row
+    std::vector<std::uint32_t> ranks;     // of each position, ascending
+    std::vector<Value> before, after;     // V(rows up to the position, 1), V(rows beyond it, 1)
+    int first = 0, last = -1;             // positions that may be cut after, by the limits
+    std::vector<int> edges;               // positions of the ends of the coarse bins but the last
+    std::vector<std::uint8_t> codes;      // coarse bin of each row
     std::vector<std::uint8_t> divisible;  // of each coarse bin, whether it has several values
   };
 
@@ -185,16 +190,12 @@ class ExactTree {
     int shift = 0;
     while ((n_codes_[f] - 1) >> shift >= std::max<std::int64_t>(m / 8, 8)) ++shift;
     const int n_bins = ((n_codes_[f] - 1) >> shift) + 1;
-    cut_codes_.resize(m);
-    for (std::int64_t i = 0; i < m; ++i) cut_codes_[i] = code_of[rows[i]];
     cut_sums_.assign(static_cast<std::size_t>(n_bins) * K, Value{0});
-    cut_counts_.assign(n_bins, 0);
-    cut_weights_.assign(n_bins, 0.0);
-    sum_bins(cost_, cut_columns_.data(), cut_codes_.data(), shift, m, cut_sums_.data());
-    for (std::int64_t i = 0; i < m; ++i) ++cut_counts_[cut_codes_[i] >> shift];
+    sum_bins(cost_, cut_columns_.data(), code_of, rows.data(), shift, m, cut_sums_.data());
+    cut_weights_.assign(limited ? n_bins : 0, 0.0);
     if (limited)
       for (std::int64_t i = 0; i < m; ++i)
-        cut_weights_[cut_codes_[i] >> shift] += problem_.weight(rows[i]);
+        cut_weights_[code_of[rows[i]] >> shift] += problem_.weight(rows[i]);
     charge(static_cast<double>(m + 2 * n_bins) * K);
     accumulate(cost_, cut_sums_.data(), n_bins);
     cut_before_.resize(n_bins);
@@ -202,22 +203,19 @@ class ExactTree {
     price_prefixes(cost_, cut_sums_.data(), cut_all_.data(), n_bins, cut_before_.data(),
                    cut_after_.data());
     const Value price = problem_.price(f);
-    double total = 0.0;
+    double total = 0.0, weight = 0.0;
     for (double w : cut_weights_) total += w;
-    std::int64_t count = 0;
-    double weight = 0.0;
-    for (int b = 0; b < n_bins; ++b) {
-      count += cut_counts_[b];
-      weight += cut_weights_[b];
-      if (cut_counts_[b] == 0 || count == m) continue;
-      if (limited && !permitted(weight, total)) continue;
-      take_cut(cut_before_[b] + cut_after_[b] + price, f, last_rank(f, b, shift), limit, floor, best);
+    // A cut beside an empty bin or with an empty side is made too; it costs what another does.
+    for (int b = 0; b + 1 < n_bins; ++b) {
+      if (limited && !permitted(weight += cut_weights_[b], total)) continue;
+      take_cut(cut_before_[b] + cut_after_[b] + price, f, last_rank(f, b, shift), limit, floor,
+               best);
     }
     // Inside a bin: nothing costs less than both sides without the bin's rows.
     cut_open_.assign(n_bins, 0);
     bool any = false;
     for (int b = 0; b < n_bins; ++b) {
-      if (cut_counts_[b] < 2 || first_rank(f, b, shift) == last_rank(f, b, shift)) continue;
+      if (first_rank(f, b, shift) == last_rank(f, b, shift)) continue;
       const Value bound = (b > 0 ? cut_before_[b - 1] : Value{0}) + cut_after_[b] + price;
       if (bound < limit - slack_) {
         cut_open_[b] = any = true;
@@ -228,8 +226,9 @@ class ExactTree {
     if (!any) return;
     cut_order_.clear();
     for (std::int64_t i = 0; i < m; ++i)
-      if (cut_open_[cut_codes_[i] >> shift])
-        cut_order_.push_back((std::uint64_t{rank_of[rows[i]]} << 32) | static_cast<std::uint64_t>(i));
+      if (cut_open_[code_of[rows[i]] >> shift])
+        cut_order_.push_back((std::uint64_t{rank_of[rows[i]]} << 32) |
+                             static_cast<std::uint64_t>(i));
     std::sort(cut_order_.begin(), cut_order_.end());
     charge(static_cast<double>(cut_order_.size()) * (3 * K + 8));
     scan_bins(rows, f, shift, limited, total, limit, floor, best);
@@ -240,16 +239,18 @@ class ExactTree {
                  double total, Value& limit, Value& floor, Answer<Value>& best) {
     const int K = cost_.K();
     const Value price = problem_.price(f);
+    const std::uint8_t* code_of = codes_.data() + static_cast<std::int64_t>(f) * problem_.n_rows;
     std::vector<Value> sums(K);
     double weight = 0.0;
     int bin = -1;
     for (std::size_t i = 0; i < cut_order_.size(); ++i) {
       const auto row = static_cast<std::uint32_t>(cut_order_[i]);
       const auto rank = static_cast<std::uint32_t>(cut_order_[i] >> 32);
-      if (const int b = cut_codes_[row] >> shift; b != bin) {
+      if (const int b = code_of[rows[row]] >> shift; b != bin) {
         bin = b;
         weight = 0.0;
-        for (int other = 0; other < b; ++other) weight += cut_weights_[other];
+        if (limited)
+          for (int other = 0; other < b; ++other) weight += cut_weights_[other];
         std::fill(sums.begin(), sums.end(), Value{0});
         if (b > 0) std::copy_n(cut_sums_.data() + (b - 1) * K, K, sums.data());
       }
@@ -257,7 +258,8 @@ class ExactTree {
       if (limited) weight += problem_.weight(rows[row]);
       // The end of a bin has been priced, and so has a value that goes on.
       if (i + 1 == cut_order_.size()) break;
-      if (cut_codes_[static_cast<std::uint32_t>(cut_order_[i + 1])] >> shift != bin) continue;
+      const auto next = rows[static_cast<std::uint32_t>(cut_order_[i + 1])];
+      if (code_of[next] >> shift != bin) continue;
       if (cut_order_[i + 1] >> 32 == rank || (limited && !permitted(weight, total))) continue;
       const Value at = cost_.leaf(sums.data()) + cost_.rest(cut_all_.data(), sums.data()) + price;
       take_cut(at, f, rank, limit, floor, best);
@@ -299,6 +301,8 @@ class ExactTree {
 
   Answer<Value> search_tree(const RowSet& set, int n_leaves, int max_depth, Value target,
                             bool limited) {
+    if (const Value bound = bound_by_sets(set.rows, n_leaves); bound >= target)
+      return {bound, false, nullptr};
     Node node;
     node.set = &set;
     gather(set.rows, node.columns);
@@ -309,9 +313,10 @@ class ExactTree {
     if (best.bound <= slack_ || set.rows.size() < 2) return best;
     make_lines(node, limited);
     bound_pairs(node);
-    Search search{node,        n_leaves,    max_depth, limited, std::min(target, best.bound),
+    Search search{node,        n_leaves, max_depth, limited, std::min(target, best.bound),
                   Cost::kNone, best};
-    const int most = max_depth - 1 < 30 ? std::min(n_leaves - 1, 1 << (max_depth - 1)) : n_leaves - 1;
+    const int most =
+        max_depth - 1 < 30 ? std::min(n_leaves - 1, 1 << (max_depth - 1)) : n_leaves - 1;
     for (int f : promising(node)) {
       const Line& line = node.lines[f];
       if (line.first > line.last) continue;
@@ -383,8 +388,10 @@ class ExactTree {
                                 {line.after[position], true, nullptr}};
     Answer<Value>& left = l == 1 ? as_leaf[0] : sides.left[l][position];
     Answer<Value>& right = r == 1 ? as_leaf[1] : sides.right[r][position];
-    if (!left.exact) left.bound = std::max({left.bound, before, known(sides.left, line.before, l, position)});
-    if (!right.exact) right.bound = std::max({right.bound, after, known(sides.right, line.after, r, position)});
+    if (!left.exact)
+      left.bound = std::max({left.bound, before, known(sides.left, line.before, l, position)});
+    if (!right.exact)
+      right.bound = std::max({right.bound, after, known(sides.right, line.after, r, position)});
     RowSet sets[2];
     // The side with fewer leaves is solved sooner, and what it costs is not left for the other.
     // Where both take long, it is first shown to cost half of what is left, if it does.
@@ -397,8 +404,16 @@ class ExactTree {
       const bool first = half ? turn != 1 : turn == 1;
       const bool go_left = first == left_first ? !left.exact : right.exact;
       Answer<Value>& side = go_left ? left : right;
+      Value more = rest;
+      if (turn == 0) {
+        more = rest / 2;
+      } else {
+        // A bound beyond what this position needs rules out its neighbours too.
+        const Value beyond = go_left ? right.bound - after : left.bound - before;
+        more += beyond;
+      }
       solve_side(search, f, position, go_left, go_left ? l : r, sets[go_left ? 0 : 1],
-                 side.bound + (turn == 0 ? rest / 2 : rest), side);
+                 side.bound + more, side);
       if (!side.exact && turn > 0) break;
     }
     const Value total = left.bound + right.bound + price;
@@ -409,9 +424,9 @@ class ExactTree {
       keep_within_limits(search, f, line.ranks[position], l, sets, right.bound);
     } else {
       search.limit = total;
-      search.best = {total, true,
-                     std::make_shared<Branch>(
-                         Branch{f, line.ranks[position], left.tree, right.tree})};
+      search.best = {
+          total, true,
+          std::make_shared<Branch>(Branch{f, line.ranks[position], left.tree, right.tree})};
     }
   }
 
@@ -452,11 +467,47 @@ class ExactTree {
     if (found.exact || found.bound > side.bound) side = found;
   }
 
-  Sides make_sides(const Node& node, int f, int most) const {
+  // A lower bound from sets of centers.
+  Value bound_by_sets(const std::vector<std::uint32_t>& rows, int n_leaves) {
+    if (sets_.width == 0 || n_leaves >= problem_.n_centers) return 0;
+    std::vector<std::int64_t> sums(sets_.width, 0);
+    for (std::uint32_t row : rows)
+      for (int s = 0; s < sets_.width; ++s)
+        sums[s] += sets_.columns[static_cast<std::size_t>(row) * sets_.width + s];
+    charge(static_cast<double>(rows.size()) * sets_.width);
+    return static_cast<Value>(sets_.bound(sums.data(), n_leaves));
+  }
+
+  // The same on both sides of the edges of a feature.
+  void bound_sides_by_sets(const Node& node, Sides& sides) {
+    const Line& line = node.lines[sides.feature];
+    const int width = sets_.width, most = static_cast<int>(sides.left.size()) - 1;
+    if (width == 0 || most < CenterSets::kFewest || line.edges.empty()) return;
+    const auto& rows = node.set->rows;
+    std::vector<std::int64_t> sums((line.edges.size() + 1) * width, 0), rest(width);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      for (int s = 0; s < width; ++s)
+        sums[static_cast<std::size_t>(line.codes[i]) * width + s] +=
+            sets_.columns[static_cast<std::size_t>(rows[i]) * width + s];
+    charge(static_cast<double>(rows.size()) * width);
+    for (std::size_t i = width; i < sums.size(); ++i) sums[i] += sums[i - width];
+    const std::int64_t* all = sums.data() + line.edges.size() * width;
+    for (std::size_t e = 0; e < line.edges.size(); ++e) {
+      const std::int64_t* upto = sums.data() + e * width;
+      for (int s = 0; s < width; ++s) rest[s] = all[s] - upto[s];
+      for (int l = CenterSets::kFewest; l <= std::min(most, problem_.n_centers - 1); ++l) {
+        sides.left[l][line.edges[e]].bound = static_cast<Value>(sets_.bound(upto, l));
+        sides.right[l][line.edges[e]].bound = static_cast<Value>(sets_.bound(rest.data(), l));
+      }
+    }
+  }
+
+  Sides make_sides(const Node& node, int f, int most) {
     const Line& line = node.lines[f];
     Sides sides{f, {}, {}};
     sides.left.resize(most + 1);
     sides.right.resize(most + 1);
+    bound_sides_by_sets(node, sides);
     if (most < 2 || node.left[f].empty()) return sides;
     const int d = problem_.n_features;
     for (std::size_t e = 0; e < line.edges.size(); ++e) {
@@ -501,9 +552,11 @@ class ExactTree {
     node.lines.resize(problem_.n_features);
     std::vector<std::uint64_t> keys(m), buffer(m);
     std::vector<std::uint32_t> order(m), ends;
-    const int n_bins = std::clamp<int>(static_cast<int>(std::sqrt(static_cast<double>(m)) / 2), 2, 48);
+    const int n_bins =
+        std::clamp<int>(static_cast<int>(std::sqrt(static_cast<double>(m)) / 2), 2, 48);
     for (int f = 0; f < problem_.n_features; ++f) {
-      const std::uint32_t* rank_of = problem_.ranks + static_cast<std::int64_t>(f) * problem_.n_rows;
+      const std::uint32_t* rank_of =
+          problem_.ranks + static_cast<std::int64_t>(f) * problem_.n_rows;
       for (std::int64_t i = 0; i < m; ++i)
         keys[i] = (std::uint64_t{rank_of[rows[i]]} << 32) | static_cast<std::uint64_t>(i);
       sort_keys(keys, buffer, problem_.n_distinct[f]);
@@ -556,7 +609,8 @@ class ExactTree {
     for (int p = 0; p < std::ssize(ends); ++p) {
       const bool last = p + 1 == std::ssize(ends);
       // A bin is full once it reaches the next multiple of its share.
-      if (!last && static_cast<std::size_t>(ends[p]) * n_bins < m * (bin + std::size_t{1})) continue;
+      if (!last && static_cast<std::size_t>(ends[p]) * n_bins < m * (bin + std::size_t{1}))
+        continue;
       for (std::uint32_t i = begin; i < ends[p]; ++i) line.codes[order[i]] = bin;
       line.divisible.push_back(p > first);
       if (!last) line.edges.push_back(p);
@@ -632,12 +686,23 @@ class ExactTree {
 
   void split(const RowSet& set, int f, std::uint32_t rank, RowSet* sides) const {
     const std::uint32_t* rank_of = problem_.ranks + static_cast<std::int64_t>(f) * problem_.n_rows;
+    sides[0].rows.resize(set.rows.size());
+    sides[1].rows.resize(set.rows.size());
+    std::size_t n_left = 0, n_right = 0;
     for (std::uint32_t row : set.rows) {
-      RowSet& side = sides[rank_of[row] <= rank ? 0 : 1];
-      side.rows.push_back(row);
-      side.hash[0] ^= signs_[row][0];
-      side.hash[1] ^= signs_[row][1];
+      const bool left = rank_of[row] <= rank;
+      sides[0].rows[n_left] = row;
+      sides[1].rows[n_right] = row;
+      n_left += left;
+      n_right += !left;
     }
+    sides[0].rows.resize(n_left);
+    sides[1].rows.resize(n_right);
+    for (std::uint32_t row : sides[0].rows) {
+      sides[0].hash[0] ^= signs_[row][0];
+      sides[0].hash[1] ^= signs_[row][1];
+    }
+    for (int i = 0; i < 2; ++i) sides[1].hash[i] = set.hash[i] ^ sides[0].hash[i];
   }
 
   bool permitted(double weight, double total) const {
@@ -692,7 +757,9 @@ class ExactTree {
     const int n_bits = std::bit_width(n_ranks);
     for (int shift = 0; shift < n_bits; shift += kBits) {
       std::array<std::uint32_t, (1 << kBits) + 1> starts{};
-      const auto digit = [&](std::uint64_t key) { return (key >> (32 + shift)) & ((1 << kBits) - 1); };
+      const auto digit = [&](std::uint64_t key) {
+        return (key >> (32 + shift)) & ((1 << kBits) - 1);
+      };
       for (std::uint64_t key : keys) ++starts[digit(key) + 1];
       for (int i = 0; i < 1 << kBits; ++i) starts[i + 1] += starts[i];
       for (std::uint64_t key : keys) buffer[starts[digit(key)]++] = key;
@@ -714,13 +781,13 @@ class ExactTree {
   std::vector<std::uint8_t> codes_;  // by feature, then row
   std::vector<int> n_codes_;
   std::vector<std::vector<std::uint32_t>> code_ends_;  // last rank of each code
+  CenterSets sets_;
   std::unordered_map<Key, Answer<Value>, KeyHash> cache_;
   std::function<void(double)> pause_;
   double work_ = 0.0, paused_ = 0.0;
   // Of the cut that is being searched.
   std::vector<Value> cut_columns_, cut_all_, cut_sums_, cut_before_, cut_after_;
-  std::vector<std::uint8_t> cut_codes_, cut_open_;
-  std::vector<std::int64_t> cut_counts_;
+  std::vector<std::uint8_t> cut_open_;
   std::vector<double> cut_weights_;
   std::vector<std::uint64_t> cut_order_;
 };

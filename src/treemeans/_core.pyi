@@ -1,9 +1,13 @@
 """Types of the compiled kernels. Arrays are borrowed for the call, or for the object's life."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+_Sums = TypeVar("_Sums", np.int64, np.float64)
+_Value = TypeVar("_Value", int, float)
 
 class Cut:
     """What a search returns: a cut between two values of a feature that occur at the node.
@@ -347,3 +351,43 @@ class Kauri:
     def step(self) -> KauriCut | None: ...
 
 def max_threads() -> int: ...
+
+class _ExactKernel(Generic[_Sums, _Value]):
+    """The cheapest tree on a table of ranks; ``SquaresSolver`` and ``RegretSolver2`` to ``24``.
+
+    ``solve`` returns a cost and True, or a lower bound and False, and the arrays of a tree (slot,
+    rank, left, right); None where ``pause``, which is given the work so far, returned False.
+    """
+
+    def __init__(
+        self,
+        ranks: NDArray[np.uint32],
+        n_distinct: NDArray[np.uint32],
+        columns: NDArray[_Sums],
+        n_centers: int,
+        weights: NDArray[np.float64] | None,
+        min_weight: float,
+        prices: NDArray[_Sums] | None,
+        slack: _Value,
+    ) -> None: ...
+    def solve(
+        self, n_leaves: int, max_depth: int, target: _Value, pause: Callable[[float], bool]
+    ) -> (
+        tuple[
+            _Value,
+            bool,
+            tuple[NDArray[np.int32], NDArray[np.uint32], NDArray[np.int32], NDArray[np.int32]],
+        ]
+        | None
+    ): ...
+    def stop_at(self, work: float) -> None: ...
+    @property
+    def work(self) -> float: ...
+
+class SquaresSolver(_ExactKernel[np.float64, float]): ...
+class RegretSolver(_ExactKernel[np.int64, int]): ...
+class RegretSolver2(_ExactKernel[np.int64, int]): ...
+class RegretSolver4(_ExactKernel[np.int64, int]): ...
+class RegretSolver8(_ExactKernel[np.int64, int]): ...
+class RegretSolver16(_ExactKernel[np.int64, int]): ...
+class RegretSolver24(_ExactKernel[np.int64, int]): ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from treemeans.fit_result import measure
 from treemeans.growth import grow
 from treemeans.limits import Limits
+from treemeans.optimal.prove import ProofBudget, prove
 from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.partitioned_fit import PartitionedFitOptions, check_base, fit_partitioned
 from treemeans.partitioned.readers.open_partitioned import as_partitioned
@@ -67,7 +69,7 @@ class ExKMC(TreeEstimator):
         fitted (to keep a fitted one through ``clone`` or ``GridSearchCV``, wrap it in
         ``FrozenEstimator``). In a ``Pipeline`` that ends in one, costs are measured in the
         pipeline's space, while the tree cuts X itself, in raw units.
-    refine : {"none", "local", "search"}, default="none"
+    refine : {"none", "local", "search", "optimal"}, default="none"
         What is done to the grown tree, at the same number of leaves, to lower its k-means cost.
         ``"none"`` is the paper's tree. ``"local"`` chooses every split again with the rest of the
         tree fixed and moves the centers to the means of the tree's clusters, twice, or
@@ -77,10 +79,14 @@ class ExKMC(TreeEstimator):
         weighted sample, and the result is optimized on all rows. No refined tree costs more than
         the one it came from (``inertia_``, and the prices of its cuts if there are
         ``feature_costs``); it may have fewer leaves, if more would save nothing.
+        ``"optimal"`` searches, then proves by branch and bound how good the tree is
+        (``certificate_``), and replaces it if there is a better one. With ``n_clusters`` leaves
+        that is about the k-means cost of any clusters; with more leaves, about the centers of the
+        tree's own clusters. Small trees take seconds; each leaf more takes many times as long.
     search_rounds : int, default=None
         Rounds of the search.
     max_time : float, default=None
-        Seconds the search may take; the tree then depends on the machine. Without
+        Seconds that a search, and a proof, may take; the tree then depends on the machine. Without
         ``search_rounds`` and ``max_time`` the effort is a fixed amount of work, three to four
         seconds on one core.
     min_samples_leaf : int or float, default=1
@@ -143,6 +149,10 @@ class ExKMC(TreeEstimator):
         ``surrogate_cost``, ``kmeans_cost``, ``ratio`` (k-means cost to the reference's),
         ``accuracy`` (share of rows with their reference label). Of a refined tree, from one leaf
         a cluster on: the cheapest trees inside it (optimal pruning), whose costs never rise.
+    certificate_ : Certificate or None
+        What is proven of the tree: ``cost``, ``lower_bound``, ``gap``, ``kind`` and ``status``;
+        ``str`` says it in a sentence. None without ``refine="optimal"``, and for other sizes
+        (``with_leaves``) than the one that was fitted.
     feature_importances_ : array of shape (n_features,)
         Share of each feature in the surrogate cost that the tree's cuts save.
     n_iter_ : int
@@ -261,14 +271,24 @@ class ExKMC(TreeEstimator):
             assert growing.base_labels is not None  # it was expanded
             result = measure(growing, data.centers, data, reference).of_grown(growing.base_labels)
         else:
+            deadline = None if self.max_time is None else time.monotonic() + self.max_time
             with Progress("treemeans: search", 1000, bool(self.verbose)) as progress:
                 rounds = given(self, "search_rounds")
                 budget = Budget(rounds, self.max_time, data.costs.cheapest, progress)
-                refined, centers = refine(
-                    self.refine, data, growing.as_expanded(), max_leaves, budget
-                )
+                kind = "search" if self.refine == "optimal" else self.refine
+                if self.refine == "optimal":
+                    budget = Budget.before_proof(
+                        rounds, self.max_time, data.costs.cheapest, progress
+                    )
+                refined, centers = refine(kind, data, growing.as_expanded(), max_leaves, budget)
             model.n_iter_ += budget.rounds
+            certificate = None
+            if self.refine == "optimal":
+                with Progress("treemeans: proof", 1000, bool(self.verbose)) as progress:
+                    proof = ProofBudget(deadline, progress)
+                    refined, centers, certificate = prove(data, refined, centers, max_leaves, proof)
             result = measure(refined, centers, data, reference).of_refined()
+            result = replace(result, certificate=certificate)
         model._finish(result, data, raw)
         self.__dict__ = model.__dict__
         return self
@@ -293,6 +313,11 @@ class ExKMC(TreeEstimator):
         base, limits, allowed = self._plan(rows.n_features)
         check_base(base)
         refining = None
+        if self.refine == "optimal":
+            raise ValueError(
+                'refine="optimal" needs all rows in one memory; use refine="search", or pass an '
+                "array of a sample of the rows."
+            )
         if self.refine != "none":
             rounds, threads = given(self, "search_rounds"), n_threads(self.n_jobs)
             refining = RefineSettings(self.refine, rounds, self.max_time, threads)

@@ -16,6 +16,7 @@ from treemeans.costs import GroupStatistics, rounded_mean
 from treemeans.explain.cluster_names import automatic_names
 from treemeans.explain.model_facts import Facts
 from treemeans.growth import InMemoryTree
+from treemeans.optimal.certificate import Certificate
 from treemeans.pruning import Pruning, prunings
 from treemeans.reference import Reference
 from treemeans.training_data import TrainingData
@@ -43,6 +44,7 @@ class FitResult:
     columns : how to read them
     short : whether thresholds are as short as their gaps allow, in the units of the columns
     given_names : of the clusters, as people gave them; empty for automatic ones
+    certificate : what is proven of the full tree; None if nothing
     """
 
     tree: ThresholdTree
@@ -60,6 +62,7 @@ class FitResult:
     columns: Columns = ()
     short: bool = False
     given_names: tuple[str, ...] = ()
+    certificate: Certificate | None = None
 
     @cached_property
     def cluster_names(self) -> tuple[str, ...]:
@@ -118,7 +121,16 @@ class FitResult:
 
     def facts(self, n_leaves: int) -> Facts:
         """What explanations of the tree of ``n_leaves`` leaves are made from."""
-        return replace(self._facts(n_leaves), names=self.cluster_names)
+        certificate = self.certificate_at(n_leaves)
+        return replace(
+            self._facts(n_leaves),
+            names=self.cluster_names,
+            certificate="" if certificate is None else str(certificate),
+        )
+
+    def certificate_at(self, n_leaves: int) -> Certificate | None:
+        """What is proven of the tree of ``n_leaves`` leaves: only the full tree has a proof."""
+        return self.certificate if n_leaves == self.tree.n_leaves else None
 
     def _facts(self, n_leaves: int) -> Facts:
         full = self.tree

@@ -421,6 +421,7 @@ class TreeModel(
         self.cluster_centers_ = clusters.means(record.reference.centers)
         self.cluster_profiles_ = profiles
         self.columns_ = record.columns
+        self.certificate_ = record.certificate_at(n_leaves)
         saved = tree.cost_saved()
         self.feature_importances_ = saved / saved.sum() if saved.any() else saved
         self._n_features_out = tree.n_clusters

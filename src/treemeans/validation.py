@@ -23,7 +23,7 @@ from treemeans.tree import ThresholdTree
 from treemeans.warning_level import depth_in_package
 
 _SMALLEST_WEIGHT = 1e-300
-REFINEMENTS = ("none", "local", "search")
+REFINEMENTS = ("none", "local", "search", "optimal")
 REFERENCES = ("fast", "kmeans")
 
 

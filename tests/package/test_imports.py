@@ -51,6 +51,7 @@ ALLOWED = {
         "reference",
         "renamed_parameters",
         "tree",
+        "optimal",
     },
     "atomic_write": set(),
     "files": {"atomic_write", "columns"},
@@ -73,6 +74,15 @@ ALLOWED = {
         "rows",
         "split",
         "tree",
+    },
+    "optimal": {
+        "_core",
+        "costs",
+        "growth",
+        "progress",
+        "training_data",
+        "tree",
+        "warning_level",
     },
     "partitioned": {
         "_core",

@@ -34,6 +34,7 @@ class Refine(StrEnum):
     none = "none"
     local = "local"
     search = "search"
+    optimal = "optimal"
 
 
 class Missing(StrEnum):

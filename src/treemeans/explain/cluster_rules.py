@@ -49,7 +49,7 @@ def describe(
                 rules=tuple(_rules(facts, reader, grid, cluster, total)),
             )
         )
-    return Rules(found, facts.columns, facts.reference_cost)
+    return Rules(found, facts.columns, facts.reference_cost, facts.certificate)
 
 
 def _rules(facts: Facts, reader: Reader, grid: Grid, cluster: int, total: float) -> list[Rule]:

@@ -25,6 +25,7 @@ class Facts:
     profiles : (n_clusters, n_features), cluster means in the columns of X; NaN for an empty one
     spread : (n_features,), standard deviation of each column of X
     names : of the clusters; empty while they are being made
+    certificate : what is proven of the tree, in a sentence; empty if nothing
     """
 
     tree: ThresholdTree
@@ -35,6 +36,7 @@ class Facts:
     profiles: NDArray[np.float64]
     spread: NDArray[np.float64]
     names: tuple[str, ...] = ()
+    certificate: str = ""
 
     @property
     def weight(self) -> NDArray[np.float64]:

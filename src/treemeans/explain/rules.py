@@ -109,14 +109,21 @@ class Rules(Sequence[ClusterRules]):
     columns : tuple of Column
     reference_cost : float
         K-means cost of the reference.
+    certificate : str
+        What is proven of the tree, in a sentence; empty if nothing.
     """
 
     def __init__(
-        self, clusters: Sequence[ClusterRules], columns: Columns, reference_cost: float
+        self,
+        clusters: Sequence[ClusterRules],
+        columns: Columns,
+        reference_cost: float,
+        certificate: str = "",
     ) -> None:
         self.clusters = tuple(clusters)
         self.columns = columns
         self.reference_cost = reference_cost
+        self.certificate = certificate
 
     @overload
     def __getitem__(self, index: int) -> ClusterRules: ...
@@ -148,7 +155,8 @@ class Rules(Sequence[ClusterRules]):
         return f"Rules({len(self)} clusters, {_number_of_rules(self)})"
 
     def __str__(self) -> str:
-        return "\n".join([_overall(self), *("\n" + str(each) for each in self.clusters)])
+        head = [_overall(self), *([self.certificate] if self.certificate else [])]
+        return "\n".join([*head, *("\n" + str(each) for each in self.clusters)])
 
     def _repr_html_(self) -> str:
         head = (
@@ -162,8 +170,9 @@ class Rules(Sequence[ClusterRules]):
         )
         cells = "".join(f"<th>{title}</th>" for title in head)
         body = "".join(_html_row(each) for each in self.clusters)
+        caption = " ".join(filter(None, (_overall(self), self.certificate)))
         return (
-            f"<table><caption>{html.escape(_overall(self))}</caption>"
+            f"<table><caption>{html.escape(caption)}</caption>"
             f"<thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
         )
 
@@ -188,6 +197,7 @@ class Rules(Sequence[ClusterRules]):
             "purity": _known(self.purity),
             "cost": self.cost,
             "reference_cost": self.reference_cost,
+            **({"certificate": self.certificate} if self.certificate else {}),
             "clusters": [_cluster_dict(each, self.columns) for each in self.clusters],
         }
 

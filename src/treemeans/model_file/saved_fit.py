@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from itertools import pairwise
 from typing import Any
 
@@ -17,11 +17,13 @@ from treemeans.fit_result import FitResult
 from treemeans.model_file.checked_entries import Entries, UnreadableError
 from treemeans.model_file.saved_parameters import NotSaved
 from treemeans.model_file.saved_sizes import Sizes, read_steps, write_steps
+from treemeans.optimal.certificate import KINDS, STATUSES, Certificate
 from treemeans.reference import Reference
 from treemeans.tree import ThresholdTree
 
 _PATH = ("surrogate_cost", "kmeans_cost", "accuracy")  # the rest of a row follows from these
 _MOST_CODES = 2**24  # of categories, as in a tree
+_MOST_LEAVES = 2**31
 _COLUMN = {field.name: field.default for field in fields(Column)}
 
 
@@ -52,6 +54,7 @@ def write_fit(record: FitResult) -> dict[str, Any]:
             "names": list(record.cluster_names),
             "given": bool(record.given_names),
         },
+        "certificate": None if record.certificate is None else asdict(record.certificate),
     }
 
 
@@ -88,6 +91,7 @@ def read_fit(entries: Entries, version: int) -> FitResult:
         columns=columns,
         short=entries.flag("short"),
         given_names=_read_names(entries, len(centers)),
+        certificate=_read_certificate(entries),
     )
 
 
@@ -102,6 +106,27 @@ def _read_names(entries: Entries, n_clusters: int) -> tuple[str, ...]:
         return checked_names(names, names) if given else ()
     except ValueError as error:
         raise UnreadableError(f"the names of its clusters cannot be: {error}") from error
+
+
+def _read_certificate(entries: Entries) -> Certificate | None:
+    """What is proven of the tree; files of earlier releases do not say."""
+    if not entries.has("certificate") or entries.is_null("certificate"):
+        return None
+    entry = entries.within("certificate")
+    certificate = Certificate(
+        kind=entry.text("kind"),
+        n_leaves=entry.integer("n_leaves", 1, _MOST_LEAVES),
+        cost=entry.number("cost", least=0.0),
+        lower_bound=entry.number("lower_bound", least=0.0),
+        status=entry.text("status"),
+        limited=entry.flag("limited"),
+    )
+    entry.end()
+    if certificate.kind not in KINDS or certificate.status not in STATUSES:
+        raise UnreadableError("its certificate is of an unknown kind")
+    if certificate.lower_bound > certificate.cost:
+        raise UnreadableError("its certificate has a lower bound above the cost")
+    return certificate
 
 
 def _write_column(column: Column) -> dict[str, Any]:

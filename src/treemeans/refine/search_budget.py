@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from typing import Self
 
 from treemeans.progress import Progress
 from treemeans.warning_level import depth_in_package
@@ -13,6 +14,9 @@ Counted, not timed, so that the same input gives the same tree on every machine.
 
 DEFAULT_ROUNDS = 5_000
 """Rounds of default effort, which end the search of a small table."""
+
+_SEARCH_SHARE = 0.3
+"""Share of the time for a search and a proof that the search gets at most."""
 
 _STEPS_A_ROUND = 100_000
 """Fixed overhead of a round, however small the table."""
@@ -37,6 +41,19 @@ class Budget:
         self._rounds = self._steps = 0
         self._begin = time.monotonic()
         self._interrupted = False
+
+    @classmethod
+    def before_proof(
+        cls,
+        max_iter: int | None,
+        max_time: float | None,
+        reference_cost: float,
+        progress: Progress,
+    ) -> Self:
+        """Of a search whose tree is proven then: the default effort, in a part of the time."""
+        budget = cls(max_iter, None, reference_cost, progress)
+        budget._max_time = None if max_time is None else _SEARCH_SHARE * max_time
+        return budget
 
     @property
     def rounds(self) -> int:

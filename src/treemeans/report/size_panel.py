@@ -23,7 +23,7 @@ def size_entries(record: FitResult) -> list[dict[str, Any]]:
     """
     tree = record.tree
     inner, label = np.zeros(tree.n_nodes, dtype=bool), np.full(tree.n_nodes, -1)
-    found = []
+    found: list[dict[str, Any]] = []
     for row in record.path:
         size = record.sizes[int(row["n_leaves"])]
         leaves = leaves_in(record, int(row["n_leaves"]))
@@ -39,6 +39,8 @@ def size_entries(record: FitResult) -> list[dict[str, Any]]:
             }
         )
         inner = size.inner
+    if record.certificate is not None:
+        found[-1]["agreement"] += f" {record.certificate}"
     return found
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treemeans.export.text_tree import export_text
     from treemeans.model_file.save_load import load
     from treemeans.partitioned.readers.open_partitioned import open_parts
-    from treemeans.plot import plot_path, plot_regions, plot_tree
+    from treemeans.plot import plot_path, plot_profiles, plot_regions, plot_tree
     from treemeans.reference import FastKMeans
     from treemeans.report import report_html, write_report
     from treemeans.tree import ThresholdTree
@@ -41,6 +41,7 @@ __all__ = [
     "load",
     "open_parts",
     "plot_path",
+    "plot_profiles",
     "plot_regions",
     "plot_tree",
     "report_html",
@@ -61,6 +62,7 @@ _MODULES = {
     "load": "model_file.save_load",
     "open_parts": "partitioned.readers.open_partitioned",
     "plot_path": "plot",
+    "plot_profiles": "plot",
     "plot_regions": "plot",
     "plot_tree": "plot",
     "report_html": "report",

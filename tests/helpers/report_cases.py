@@ -79,7 +79,8 @@ def hand_made_model(n_leaves=14, seed=1):
         sizes={n_leaves: Pruning(~tree.is_leaf, tree.label)},
         path=record.path[-1:],
         columns=MIXED_COLUMNS,
-        rows=None,
+        leaf_of_row=None,
+        reference_labels=None,
     )
     return model._set_fitted_attributes(n_leaves)
 

@@ -9,6 +9,7 @@ CALLS = {
     "matplotlib": ("plot", "treemeans.plot_tree(model)"),
     "matplotlib ": ("plot", "treemeans.plot_path(model)"),
     "matplotlib  ": ("plot", "treemeans.plot_regions(model, X[:, 2:], features=(0, 1))"),
+    "matplotlib   ": ("plot", "treemeans.plot_profiles(model)"),
     "sqlglot": ("sql", "model.to_sql('sqlite')"),
     "pooch": ("datasets", "treemeans.datasets.load('avila', folder='.')"),
     "onnx": ("onnx", "model.to_onnx()"),

@@ -122,3 +122,23 @@ def test_only_the_first_sixty_leaves():
     assert sum(line.startswith("cluster") for line in words(root)) == 60
     assert "rule 499\n... and 100 more lines" in html
     assert "The first" not in tree_html(scattered(60), columns, "")
+
+
+def test_explanations_and_changes_are_tables():
+    X = load_iris().data
+    model = ExKMC(3, max_leaf_nodes=4, random_state=0).fit(X)
+    model = model.with_columns(names=["<b>a</b>", "b", "c", "d"])
+    one = model.explain(X[60])._repr_html_()
+    assert one.startswith("<table><caption>Cluster ")
+    assert one.count("<tr>") == 1 + len(model.explain(X[60]).steps)
+    many = model.explain(X)._repr_html_()
+    assert many.count("<tr>") == 1 + 20
+    assert "and 130 more rows" in many
+    assert "<b>" not in one + many
+    change = model.counterfactual(X[60], to=1)
+    html = change._repr_html_()
+    assert html.count("<tr>") == 1 + change.n_changed
+    every = model.counterfactual(X, to=1)._repr_html_()
+    assert every.count("<tr>") == 1 + 20
+    assert "nothing has to change" in every
+    assert "<b>" not in html + every

@@ -15,6 +15,7 @@ from scipy import sparse
 from treemeans.columns import Reader
 from treemeans.explain.allowed_changes import AllowedChanges
 from treemeans.explain.feature_change import Change, change_of
+from treemeans.explain.html_table import MOST_ROWS, html_table, more_rows
 from treemeans.explain.leaf_distances import NONE_REACHED, LeafDistances, differ
 from treemeans.explain.model_facts import Facts
 from treemeans.explain.phrases import Plain, first_few, listed
@@ -69,6 +70,10 @@ class Counterfactual:
             "leaf": self.leaf,
             "row": self.row.tolist(),
         }
+
+    def _repr_html_(self) -> str:
+        rows = [[change.name, change.old, change.new, change.words] for change in self.features]
+        return html_table(str(self), ["column", "now", "needed", "change"], rows)
 
     def __str__(self) -> str:
         if not self.possible:
@@ -230,6 +235,16 @@ class Counterfactuals(Sequence[Counterfactual]):
 
     def __str__(self) -> str:
         return first_few(self, "\n")
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for i, each in enumerate(self[:MOST_ROWS]):
+            words = listed([c.words for c in each.features]) if each.possible else each.why
+            to = "" if each.to is None else each.to
+            far = f"{each.distance:.2f}" if each.possible else ""
+            rows.append([i, each.cluster, to, words or "nothing has to change", far])
+        head = ["row", "cluster", "to", "change", "standard deviations"]
+        return html_table(repr(self), head, rows, more_rows(len(self)))
 
     def __repr__(self) -> str:
         return f"Counterfactuals of {len(self)} rows, {np.count_nonzero(self.possible)} possible"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from treemeans.columns import Reader
 from treemeans.explain.allowed_changes import AllowedChanges
 from treemeans.explain.column_lookup import ColumnLookup
+from treemeans.explain.html_table import MOST_ROWS, html_table, more_rows
 from treemeans.explain.leaf_distances import NONE_REACHED, LeafDistances
 from treemeans.explain.leaf_reasons import LeafReasons
 from treemeans.explain.model_facts import Facts
@@ -104,6 +105,15 @@ class Explanation:
             "runner_up": self.runner_up,
             "distance": self.distance,
         }
+
+    def _repr_html_(self) -> str:
+        first, *rest = str(self).split("\n")
+        rows = [
+            [step.condition, step.shown, step.span or "", _deviations(step.spreads)]
+            for step in self.steps
+        ]
+        head = ["condition", "the row has", "margin", "standard deviations"]
+        return html_table(first, head, rows, " ".join(rest))
 
     def __str__(self) -> str:
         if not self.steps:
@@ -270,8 +280,23 @@ class Explanations(Sequence[Explanation]):
     def __str__(self) -> str:
         return first_few(self, "\n\n")
 
+    def _repr_html_(self) -> str:
+        number, texts = self._reasons.words_of(self.leaf[:MOST_ROWS], self._unseen.first(MOST_ROWS))
+        rows = []
+        for row, reason in enumerate(number.tolist()):
+            other = int(self.runner_up[row])
+            reached = [other, _deviations(float(self.distance[row]))]
+            nearest = ["none", ""] if other == NONE_REACHED else reached
+            rows.append([row, self.cluster[row], texts[reason], *nearest])
+        head = ["row", "cluster", "because", "nearest other", "standard deviations away"]
+        return html_table(repr(self), head, rows, more_rows(len(self)))
+
     def __repr__(self) -> str:
         return f"Explanations of {len(self)} rows"
+
+
+def _deviations(spreads: float | None) -> str:
+    return "" if spreads is None else f"{spreads:.2f}"
 
 
 def _runners_up(

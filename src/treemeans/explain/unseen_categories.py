@@ -63,6 +63,12 @@ class UnseenCategories:
         found._categories, found._rows, found._names = self._categories, self._rows, names
         return found
 
+    def first(self, n_rows: int) -> UnseenCategories:
+        """The same for the first rows only."""
+        found = self.named(self._names)
+        found._rows = {source: rows[:n_rows] for source, rows in self._rows.items()}
+        return found
+
     def rows(self) -> NDArray[np.intp]:
         """The rows that have an unseen category."""
         masks = list(self._rows.values())

@@ -70,6 +70,17 @@ class Plane:
             bool(cut - set(pair)) or (reference and table.shape[1] > 2),
         )
 
+    def cluster_of_cell(self, tree: ThresholdTree, rows: NDArray[np.intp]) -> NDArray[np.int32]:
+        """Cluster of the cell in which each row is drawn, whatever its other columns are."""
+        found = np.empty(len(rows), dtype=np.int32)
+        at_once = max(1, _AT_ONCE // len(self.fixed))
+        for start in range(0, len(rows), at_once):
+            some = slice(start, start + at_once)
+            table = np.tile(self.fixed, (len(rows[some]), 1))
+            table[:, list(self.pair)] = self.points[rows[some]]
+            found[some] = tree.predict(table)
+        return found
+
 
 def _distances(model: Any, table: Any, raw: Any) -> NDArray[np.float64]:
     """Squared distance of each row to each reference center, in the space of the reference."""

@@ -13,6 +13,7 @@ from treemeans.columns import Columns, Reader, describe_columns
 from treemeans.columns.column import position
 from treemeans.optional_imports import need
 from treemeans.plot.feature_plane import Plane, cells, grid_distances
+from treemeans.plot.row_projection import plot_projection
 from treemeans.tree import ThresholdTree
 from treemeans.tree_layout.colors import DARK, LIGHT, fill, mixed, text_color_on
 from treemeans.tree_layout.text_fitting import one_line
@@ -25,6 +26,8 @@ _PALE = 0.55  # share of the background in the colour of a cell
 _DEEP = 0.32  # share of the text colour in the colour of a point
 _DASHED = (0, (5, 3))
 _RING = 1.0  # width of the ring around points that the tree puts elsewhere
+_ENOUGH = 0.5  # share of what all cuts save, that a slice must show
+_FADED = 0.22  # opacity of points that other columns take out of the cell
 _SLICE = "Cells and borders with the other columns at their median; points of all rows"
 
 
@@ -47,8 +50,12 @@ def plot_regions(
 
     With more than two columns the plane is a slice: cells and borders are those where all other
     columns are at their median in X, while the points of all rows are shown, wherever they are in
-    the other columns. The plot says so. Where the tree cuts only the two columns, its cells are
-    the same in every slice.
+    the other columns; those that the other columns take out of the cell are faded. The plot says
+    so. Where the tree cuts only the two columns, its cells are the same in every slice.
+
+    Where no two columns carry half of what the tree's cuts save, a slice would show next to
+    nothing. Unless ``features`` names two columns, the rows are then projected to their two main
+    axes (PCA of the standardised columns), without cells.
 
     Parameters
     ----------
@@ -89,6 +96,8 @@ def plot_regions(
     pyplot = need("matplotlib.pyplot", "plot")
     check_is_fitted(model, "tree_")
     columns = describe_columns(model.columns_, names=feature_names)
+    if features is None and _needs_projection(model):
+        return plot_projection(model, X, ax, max_points)
     pair = _pair(model, columns, features)
     plane = Plane.of(model, X, pair, reference)
     if ax is None:
@@ -97,11 +106,17 @@ def plot_regions(
     _draw_cells(ax, model.tree_, plane, background)
     if reference:
         _draw_borders(ax, plane, model, X)
-    _draw_points(ax, plane, max_points, background)
+    _draw_points(ax, plane, model.tree_, max_points, background)
     _draw_centers(ax, plane)
     _finish(ax, plane, Reader(model.tree_, columns))
     _draw_legend(ax, plane, reference)
     return ax
+
+
+def _needs_projection(model: Any) -> bool:
+    """Whether the two columns whose cuts save most save less than half of what all save."""
+    saved = np.sort(model.feature_importances_)[::-1]
+    return len(saved) > 2 and bool(0 < saved[:2].sum() < _ENOUGH)
 
 
 def _pair(model: Any, columns: Columns, features: Sequence[Any] | None) -> tuple[int, int]:
@@ -171,7 +186,9 @@ def _neighbours(nearest: NDArray[np.intp]) -> list[tuple[int, int]]:
     return sorted({(min(pair), max(pair)) for pair in pairs})
 
 
-def _draw_points(ax: Axes, plane: Plane, max_points: int, background: str) -> None:
+def _draw_points(
+    ax: Axes, plane: Plane, tree: ThresholdTree, max_points: int, background: str
+) -> None:
     """Draw the rows; those that the tree puts into another cluster have a ring and lie on top."""
     rows = np.arange(len(plane.points))
     if len(rows) > max_points:
@@ -180,9 +197,10 @@ def _draw_points(ax: Axes, plane: Plane, max_points: int, background: str) -> No
     area = 26.0 if len(rows) <= 1000 else 8.0
     text = _text_colour()
     colours = [mixed(fill(c), text, _DEEP) for c in range(int(plane.shown.max()) + 1)]
-    for some, edge, width, order in (
-        (rows[~moved], background, 0.4, 3),
-        (rows[moved], text, _RING, 4),
+    opacity = np.where(plane.cluster_of_cell(tree, rows) == plane.given[rows], 1.0, _FADED)
+    for some, edge, width, order, opaque in (
+        (rows[~moved], background, 0.4, 3, opacity[~moved]),
+        (rows[moved], text, _RING, 4, opacity[moved]),
     ):
         ax.scatter(
             plane.points[some, 0],
@@ -191,6 +209,7 @@ def _draw_points(ax: Axes, plane: Plane, max_points: int, background: str) -> No
             c=[colours[cluster] for cluster in plane.shown[some]],
             edgecolors=edge,
             linewidths=width,
+            alpha=opaque if len(some) else None,
             zorder=order,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from treemeans.columns import Reader
 from treemeans.export.model_or_tree import names_of, reader_of
 from treemeans.optional_imports import need
 from treemeans.tree_layout import draw_tree
@@ -25,6 +26,8 @@ def plot_tree(
     max_leaves: int | None = None,
     direction: str | None = None,
     fontsize: float | None = None,
+    distributions: bool = False,
+    X: Any = None,
 ) -> Axes:
     """Draw the tree with matplotlib.
 
@@ -51,6 +54,12 @@ def plot_tree(
         By default down if the tree has up to 12 leaves and fits a page.
     fontsize : float, optional
         Size of names, in points; by default 0.9 times that of ``rcParams["font.size"]``.
+    distributions : bool, default=False
+        Whether to draw, in each split, a histogram of its column with the cut: the rows of X that
+        come to the split, in the colours of their clusters. For trees of up to 24 leaves, which
+        then go down the page.
+    X : table of the training rows, optional
+        For ``distributions``; a model keeps no rows.
 
     Returns
     -------
@@ -70,10 +79,18 @@ def plot_tree(
     from treemeans.plot import matplotlib_canvas
 
     names = names_of(model, cluster_names)
-    labels = label_tree(reader_of(model, feature_names), names, max_leaves)
+    reader = reader_of(model, feature_names)
+    labels = label_tree(reader, names, max_leaves)
     size = 0.9 * pyplot.rcParams["font.size"] if fontsize is None else float(fontsize)
     if not size > 0:
         raise ValueError(f"fontsize must be positive; got {fontsize!r}.")
+    if distributions:
+        if X is None:
+            raise ValueError("distributions=True draws histograms of rows; give the table as X.")
+        from treemeans.plot.tree_distributions import draw_distributions
+
+        rows = model._validate(X, reset=False) if hasattr(model, "_validate") else X
+        return draw_distributions(Reader(labels.tree, reader.columns), labels, rows, ax, size)
     drawing = draw_tree(labels, matplotlib_canvas.text_measure(), size, direction)
     if ax is None:
         inches = drawing.width / 72, drawing.height / 72

@@ -69,6 +69,12 @@ class ExKMC(TreeEstimator):
         fitted (to keep a fitted one through ``clone`` or ``GridSearchCV``, wrap it in
         ``FrozenEstimator``). In a ``Pipeline`` that ends in one, costs are measured in the
         pipeline's space, while the tree cuts X itself, in raw units.
+    scale : {"auto", "none", "standard", "robust", "log", "rank"}, default="auto"
+        How numbers are scaled before they are clustered, if ``reference`` is no pipeline; the
+        tree cuts X itself, in raw units. ``"auto"`` clusters a table of numbers as it is. In a
+        table with categories, dates or missing values it standardises numbers, and takes their
+        logarithm or rank first where they are skewed; ``print(model.preparation_)`` says what it
+        chose. Flags and categories are 0 and 1 in any case.
     refine : {"none", "local", "search", "optimal"}, default="none"
         What is done to the grown tree, at the same number of leaves, to lower its k-means cost.
         ``"none"`` is the paper's tree. ``"local"`` chooses every split again with the rest of the
@@ -141,6 +147,11 @@ class ExKMC(TreeEstimator):
     reference_inertia_ : float
         Cost of the reference clustering.
     tree_ : ThresholdTree
+    preparation_ : TablePreparation
+        What k-means saw of each column, if it is not X itself nor what a pipeline made of it;
+        ``print`` it.
+    schema_ : TableSchema
+        What each column of a data frame was read as, if it is not all numbers; ``print`` it.
     columns_ : tuple of Column
         How each column of X reads in rules, plots and exports; ``with_columns`` says more of them.
     n_leaves_ : int
@@ -190,6 +201,7 @@ class ExKMC(TreeEstimator):
         max_leaf_nodes: int | None = None,
         base_tree: Any = "imm",
         reference: Any = None,
+        scale: str = "auto",
         refine: str = "none",
         search_rounds: int | None = None,
         max_time: float | None = None,
@@ -209,6 +221,7 @@ class ExKMC(TreeEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.base_tree = base_tree
         self.reference = reference
+        self.scale = scale
         self.refine = refine
         self.search_rounds = search_rounds
         self.max_time = max_time

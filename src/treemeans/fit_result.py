@@ -19,6 +19,7 @@ from treemeans.growth import InMemoryTree
 from treemeans.optimal.certificate import Certificate
 from treemeans.pruning import Pruning, prunings
 from treemeans.reference import Reference
+from treemeans.rows import as_points
 from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 
@@ -178,11 +179,13 @@ def measure(
         groups, weight, costs, centers, rounding, spread if one_space else None
     )
     if not one_space:
-        origin = rounded_mean(data.X) if table.dense else np.zeros(table.n_features)
+        X, points = data.X, table.points
+        if table.dense and np.isnan(X).any():
+            X = _means_for_missing(X, groups, weights)
+            points = as_points(X)
+        origin = rounded_mean(X) if table.dense else np.zeros(table.n_features)
         squares = np.zeros(table.n_features)
-        sums = _core.group_sums(
-            table.points, groups, tree.n_leaves, weights, origin, squares, n_threads
-        )
+        sums = _core.group_sums(points, groups, tree.n_leaves, weights, origin, squares, n_threads)
         profile = GroupStatistics(weight, sums, origin)
         spread = profile.spread(squares)
     return FitResult(
@@ -197,6 +200,26 @@ def measure(
         leaf_of_row=leaf_of_row,
         reference_labels=data.costs.nearest,
     )
+
+
+def _means_for_missing(
+    X: NDArray[np.float64], groups: NDArray[np.int32], weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """X with the mean of a row's group for each missing value; of all rows, if the group has none.
+
+    The means of groups are then those of the values that are there.
+    """
+    filled = np.array(X)
+    for i in np.flatnonzero(np.isnan(X).any(axis=0)):
+        there = ~np.isnan(X[:, i])
+        weight = there.astype(np.float64) if weights is None else weights * there
+        values = np.where(there, X[:, i], 0.0)
+        total = np.bincount(groups, weight)
+        sums = np.bincount(groups, weight * values)
+        overall = sums.sum() / total.sum() if total.any() else 0.0
+        means = np.divide(sums, total, out=np.full(len(total), overall), where=total > 0)
+        filled[~there, i] = means[groups[~there]]
+    return filled
 
 
 def hits_of(

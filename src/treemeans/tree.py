@@ -525,3 +525,23 @@ def _check_gap(tree: ThresholdTree) -> None:
     if not np.all((below <= threshold) & (threshold <= above)):
         raise ValueError("gap of a tree must have the threshold of each node between its ends.")
     tree.gap[~has_threshold] = np.nan
+
+
+def no_side(tree: ThresholdTree) -> NDArray[np.bool_]:
+    """The features that a tree splits somewhere without a side for missing values.
+
+    If no split has one, a missing value is refused in every feature.
+    """
+    found = np.ones(tree.n_features, dtype=bool)
+    if tree.accepts_missing:
+        found[:] = False
+        found[tree.feature[(tree.feature >= 0) & (tree.missing_left < 0)]] = True
+    return found
+
+
+def with_sides(tree: ThresholdTree) -> ThresholdTree:
+    """The tree with a side for missing values at every split: by default that of most rows."""
+    sides = tree.missing_left.copy()
+    for node in np.flatnonzero(~tree.is_leaf & (sides < 0)).tolist():
+        sides[node] = tree.weight[tree.left[node]] >= tree.weight[tree.right[node]]
+    return replace(tree, missing_left=sides)

@@ -7,13 +7,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 from treemeans.columns.dates import date_columns
 from treemeans.columns.detect_columns import (
     ArrayRows,
     boolean_columns,
     detect_columns,
+    detect_more,
     find_split_values,
+)
+from treemeans.columns.encode_frame import UnseenValues
+from treemeans.columns.encoded_table import (
+    EncodedFrame,
+    encode_array,
+    encode_numbers,
+    encode_table,
 )
 from treemeans.costs import KMeansCost
 from treemeans.fit_result import FitResult
@@ -43,6 +53,8 @@ class TreeEstimator(TreeModel):
     reference: Any
     random_state: Any
     round_thresholds: bool = False
+    scale: str = "auto"
+    _encoded_table: EncodedFrame | None  # while a fit is under way, if it is not all numbers
 
     def _prepare(
         self,
@@ -60,9 +72,17 @@ class TreeEstimator(TreeModel):
         allowed : the features that may be cut; None for all
         """
         threads, weights = n_threads(self.n_jobs), check_weights(X, sample_weight)
-        table = Table.of(X, threads, allowed)
+        encoded = self._encoded_table
+        table = Table.of(X, threads, allowed, **({} if encoded is None else encoded.sides))
+        if table is None and encoded is None:
+            encoded = self._encode_missing(raw, X)
+            X = encoded.X
+            table = Table.of(X, threads, allowed, **encoded.sides)
         if table is None:
             refuse_not_finite(X)
+        if encoded is not None:
+            encoded.warn_without_weight(weights)
+            raw = encoded.raw
         reference = fit_reference(
             self.reference,
             self.n_clusters,
@@ -72,6 +92,8 @@ class TreeEstimator(TreeModel):
             self.random_state,
             self.n_jobs,
             bool(getattr(self, "verbose", False)),
+            None if encoded is None else encoded.columns,
+            self.scale,
         )
         rows = X if reference.pipeline is None else reference.space(X, raw)
         check_not_tiny(rows)
@@ -84,13 +106,49 @@ class TreeEstimator(TreeModel):
             warn_if_empty(costs.nearest, reference.n_clusters)
         return data, reference
 
+    def _validate(self, X: Any, *, reset: bool, unseen: UnseenValues | None = None) -> Any:
+        """X as the kernels read it; a fit keeps a table that is not all numbers aside."""
+        if not reset:
+            return super()._validate(X, reset=False, unseen=unseen)
+        self.__dict__.pop("schema_", None)
+        self._encoded_table = encode_table(X)
+        if self._encoded_table is None:
+            return super()._validate(X, reset=True)
+        return self._take_in(self._encoded_table)
+
+    def _take_in(self, encoded: EncodedFrame) -> NDArray[np.float64]:
+        """X of an encoded table; sets what scikit-learn sets when it validates a table."""
+        if encoded.schema.plans:
+            self.feature_names_in_ = encoded.names
+            self.schema_ = encoded.schema
+        self.n_features_in_ = encoded.X.shape[1]
+        self._encoded_table = encoded
+        return encoded.X
+
+    def _encode_missing(self, raw: Any, X: Any) -> EncodedFrame:
+        """A table of numbers of which some are missing.
+
+        What is missing from an array may be a mistake; it is refused unless a pipeline takes it.
+        """
+        encoded = encode_numbers(raw)
+        if encoded is None:
+            if sparse.issparse(X) or np.isinf(X).any() or not isinstance(self.reference, Pipeline):
+                refuse_not_finite(X)
+            encoded = encode_array(X, raw)
+        self._take_in(encoded)
+        return encoded
+
     def _finish(self, result: FitResult, data: TrainingData, raw: Any) -> None:
         """Find out how the columns read, round thresholds if asked for, set the attributes."""
         tree = result.tree
         seen = find_split_values(tree, data.table.points, data.n_threads)
-        names = getattr(self, "feature_names_in_", None)
-        dates, booleans = date_columns(raw), boolean_columns(raw)
-        columns = detect_columns(ArrayRows(data.X), names, dates, booleans, tree, seen)
+        encoded = self.__dict__.pop("_encoded_table")
+        if encoded is None:
+            names = getattr(self, "feature_names_in_", None)
+            dates, booleans = date_columns(raw), boolean_columns(raw)
+            columns = detect_columns(ArrayRows(data.X), names, dates, booleans, tree, seen)
+        else:
+            columns = detect_more(ArrayRows(data.X), encoded.columns, tree, seen)
         short = bool(self.round_thresholds)
         result = replace(result, tree=tree.with_gap(seen.gap), short=short)
         self._fit_result = result.read_as(columns)

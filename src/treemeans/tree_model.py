@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,13 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from treemeans import _core
-from treemeans.columns import Column, describe_columns
+from treemeans.columns import Column, Columns, describe_columns
 from treemeans.columns.dates import dates_as_days
+from treemeans.columns.encode_frame import UnseenValues, encode_frame, is_encoded
+from treemeans.columns.frame_values import is_all_numbers, open_frame
 from treemeans.costs import TOO_LARGE
 from treemeans.explain.explain_mixin import ExplainMixin
 from treemeans.explain.model_facts import Facts
@@ -32,9 +35,11 @@ from treemeans.monitor.monitor_mixin import MonitorMixin
 from treemeans.partitioned.readers.dask_partitions import is_dask
 from treemeans.partitioned.readers.lazy_prediction import lazily, lazy_cost
 from treemeans.partitioned.readers.open_partitioned import refuse_unread
+from treemeans.preparation import TablePreparation
 from treemeans.rows import as_points
 from treemeans.rows.dense_points import NUMBER_TYPES
 from treemeans.threads import n_threads
+from treemeans.tree import no_side, with_sides
 from treemeans.validation import check_weights, refuse_not_finite
 
 
@@ -143,6 +148,32 @@ class TreeModel(
         model._fit_result = self._fit_result.read_as(
             describe_columns(known, names, units, dates, categories)
         )
+        return model._set_fitted_attributes(self.n_leaves_)
+
+    def with_missing_sides(self) -> Self:
+        """The same model, with a side for missing values at every split.
+
+        A split that met no missing value in training has no side for one, so that ``predict``
+        refuses it. Here such a split sends missing values to the side that most training rows
+        took. Rules, plots and exports say so.
+
+        Returns
+        -------
+        TreeModel
+            A new model; this one is unchanged.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from treemeans import ExKMC
+        >>> ages = pd.DataFrame({"age": [20.0, 21.0, 22.0, 61.0, 62.0]})
+        >>> model = ExKMC(2, random_state=0).fit(ages).with_missing_sides()
+        >>> model.predict(pd.DataFrame({"age": [None, 25.0]})).tolist()
+        [0, 0]
+        """
+        check_is_fitted(self)
+        model = copy.copy(self)
+        model._fit_result = replace(self._fit_result, tree=with_sides(self._fit_result.tree))
         return model._set_fitted_attributes(self.n_leaves_)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
@@ -380,8 +411,23 @@ class TreeModel(
         X = self._validate(X, reset=False)
         found = self.tree_.outcome(X, of_node, n_threads(self.n_jobs))
         if found is None:
-            refuse_not_finite(X)
+            self._refuse_missing(X)
         return found
+
+    def _refuse_missing(self, X: Any) -> NoReturn:
+        """Say which value is missing, or infinite, and that no split has a side for it."""
+        if hasattr(self, "feature_names_in_") and not sparse.issparse(X):
+            without = no_side(self.tree_)
+            rows, features = np.nonzero(np.isnan(X) & without)
+            if len(rows):
+                name = self._fit_result.columns[features[0]].name
+                raise ValueError(
+                    f"Input X contains NaN: column {name!r} has no value in row {rows[0]}, and no "
+                    "training row that came there lacked one, so that it has no side. Fill it in, "
+                    "or call model.with_missing_sides() first: missing values then go with most "
+                    "rows."
+                )
+        refuse_not_finite(X)
 
     def _distances(
         self, X: Any
@@ -390,10 +436,10 @@ class TreeModel(
         threads = n_threads(self.n_jobs)
         raw, X = X, self._validate(X, reset=False)
         points = as_points(X)
-        if not points.all_finite(threads):
-            refuse_not_finite(X)
         if self._fit_result.reference.pipeline is not None:
             points = as_points(self._fit_result.reference.space(X, raw))
+        elif not points.all_finite(threads):
+            refuse_not_finite(X)
         found = _core.price(points, self.cluster_centers_, threads)
         if not np.isfinite(found[2]).all():
             raise ValueError(TOO_LARGE)
@@ -422,14 +468,24 @@ class TreeModel(
         self.cluster_profiles_ = profiles
         self.columns_ = record.columns
         self.certificate_ = record.certificate_at(n_leaves)
+        self.__dict__.pop("preparation_", None)
+        if isinstance(record.reference.pipeline, TablePreparation):
+            self.preparation_ = record.reference.pipeline
         saved = tree.cost_saved()
         self.feature_importances_ = saved / saved.sum() if saved.any() else saved
         self._n_features_out = tree.n_clusters
         return self
 
-    def _validate(self, X: Any, *, reset: bool) -> Any:
+    def _validate(self, X: Any, *, reset: bool, unseen: UnseenValues | None = None) -> Any:
         """X as an array or sparse matrix of a type the kernels read; not yet checked for NaN."""
         refuse_unread(X)
+        frame = None if reset else open_frame(X)
+        if frame is not None and (
+            is_encoded(self._fit_result.columns) or not is_all_numbers(frame)
+        ):
+            return encode_frame(frame, self._fit_columns(), unseen)
+        if not reset and isinstance(X, np.ndarray) and is_encoded(self._fit_result.columns):
+            return self._check_encoded(X)
         return validate_data(
             self,
             dates_as_days(X),
@@ -438,6 +494,26 @@ class TreeModel(
             dtype=list(NUMBER_TYPES),
             ensure_all_finite=False,
         )
+
+    def _check_encoded(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Rows that are encoded already: numbers in the order of the columns, without names."""
+        found: NDArray[np.float64] = check_array(
+            X, dtype=np.float64, ensure_all_finite=False, input_name="X"
+        )
+        if found.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {found.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return found
+
+    def _fit_columns(self) -> Columns:
+        """The columns by the names that they had in the fit: ``with_columns`` may rename them."""
+        names = getattr(self, "feature_names_in_", None)
+        columns = self._fit_result.columns
+        if names is None:
+            return columns
+        return tuple(replace(c, name=str(n)) for c, n in zip(columns, names, strict=True))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

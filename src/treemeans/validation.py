@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from treemeans.costs import SMALLEST, TOO_SMALL
 from treemeans.growth.base_tree import BASE_TREES
 from treemeans.growth.given_tree import from_sklearn
+from treemeans.preparation import SCALES
 from treemeans.renamed_parameters import given
 from treemeans.tree import ThresholdTree
 from treemeans.warning_level import depth_in_package
@@ -42,6 +43,8 @@ def check_parameters(model: Any) -> None:
         check_max_leaves(model.max_leaf_nodes, model.n_clusters, None)
     if not isinstance(model.refine, str) or model.refine not in REFINEMENTS:
         raise ValueError(f"refine must be one of {quoted(REFINEMENTS)}; got {model.refine!r}.")
+    if not isinstance(model.scale, str) or model.scale not in SCALES:
+        raise ValueError(f"scale must be one of {quoted(SCALES)}; got {model.scale!r}.")
     if not isinstance(model.round_thresholds, bool | np.bool_):
         raise ValueError(f"round_thresholds must be True or False; got {model.round_thresholds!r}.")
     _check_effort(given(model, "search_rounds"), model.max_time)

@@ -29,6 +29,7 @@ def test_parameters_and_their_defaults():
         "max_leaf_nodes": None,
         "base_tree": "imm",
         "reference": None,
+        "scale": "auto",
         "refine": "none",
         "search_rounds": None,
         "max_time": None,

@@ -374,7 +374,7 @@ def test_a_date_that_is_none(customers):
 
 def test_other_columns_are_refused_as_in_predict(customers, iris):
     model, table = customers
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="has no column 'spend', which the model needs"):
         model.explain(table.rename(columns={"spend": "cost"}))
     with pytest.raises(ValueError, match="is expecting 4 features"):
         iris.explain(np.ones((3, 5)))

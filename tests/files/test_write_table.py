@@ -273,7 +273,7 @@ def test_lines_are_read_by_others(delimiter, rows):
 
 def test_a_single_column_keeps_its_empty_rows(tmp_path):
     saved(tmp_path / "x.csv", pa.RecordBatch.from_pydict({"a": ["x", "", None, "y"]}))
-    assert read_table(tmp_path / "x.csv")["a"].to_pylist() == ["x", "", "", "y"]
+    assert read_table(tmp_path / "x.csv")["a"].to_pylist() == ["x", None, None, "y"]
 
 
 def test_only_marks_where_they_are_needed(tmp_path):

@@ -17,7 +17,8 @@ ALLOWED = {
     "value_set": set(),
     "split": {"value_set"},
     "tree": {"_core", "rows", "split"},
-    "columns": {"_core", "tree", "value_set"},
+    "columns": {"_core", "tree", "value_set", "warning_level"},
+    "preparation": {"columns"},
     "explain": {"columns", "optional_imports", "split", "tree", "value_set"},
     "tree_layout": {"columns", "tree"},
     "export": {
@@ -106,6 +107,7 @@ ALLOWED = {
         "tree",
     },
     "baselines": {
+        "columns",
         "validation",
         "tree_estimator",
         "growth",

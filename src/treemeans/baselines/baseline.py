@@ -14,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from treemeans.baselines.baseline_parameters import check_integer
+from treemeans.columns.encode_frame import UnseenValues
+from treemeans.columns.encoded_table import EncodedFrame
 from treemeans.fit_result import measure
 from treemeans.growth.given_tree import follow
 from treemeans.growth.in_memory_tree import InMemoryTree
@@ -87,13 +89,21 @@ class Baseline(TreeEstimator):
             )
         return self
 
-    def _validate(self, X: Any, *, reset: bool) -> Any:
+    def _take_in(self, encoded: EncodedFrame) -> NDArray[np.float64]:
+        if encoded.sides:
+            raise ValueError(
+                f"{type(self).__name__} takes numbers without missing values; encode the table "
+                "first, for example with skrub.TableVectorizer. ExKMC takes it as it is."
+            )
+        return super()._take_in(encoded)
+
+    def _validate(self, X: Any, *, reset: bool, unseen: UnseenValues | None = None) -> Any:
         if sparse.issparse(X) and not self._reads_sparse:
             raise TypeError(
                 f"{type(self).__name__} does not read sparse matrices; pass X.toarray(), "
                 "if that fits in memory."
             )
-        return super()._validate(X, reset=reset)
+        return super()._validate(X, reset=reset, unseen=unseen)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -22,10 +22,14 @@ app = typer.Typer(
 
 
 class Scale(StrEnum):
-    """How columns are scaled before they are clustered."""
+    """How numbers are scaled before they are clustered."""
 
-    standard = "standard"
+    auto = "auto"
     none = "none"
+    standard = "standard"
+    robust = "robust"
+    log = "log"
+    rank = "rank"
 
 
 class Refine(StrEnum):
@@ -38,11 +42,11 @@ class Refine(StrEnum):
 
 
 class Missing(StrEnum):
-    """What to do with rows that lack a value."""
+    """What to do with missing values."""
 
-    refuse = "refuse"
-    drop = "drop"
+    keep = "keep"
     median = "median"
+    drop = "drop"
 
 
 class Engine(StrEnum):
@@ -72,7 +76,10 @@ Names = Annotated[
     str | None, typer.Option(help="File of names of clusters: JSON, or lines like 0,loyal.")
 ]
 As = Annotated[ShownAs, typer.Option("--as", help="Write the numbers of clusters, or their names.")]
-Data = Annotated[str, typer.Argument(help="CSV, TSV, Parquet or Arrow file; - for standard input.")]
+Data = Annotated[
+    str,
+    typer.Argument(help="CSV, TSV, JSON lines, Parquet or Arrow file; - for standard input."),
+]
 Model = Annotated[str, typer.Argument(help="A model that `treemeans fit --out` wrote.")]
 Columns = Annotated[
     str | None, typer.Option(help="Columns to cluster by, separated by commas; all by default.")
@@ -89,10 +96,29 @@ Leaves = Annotated[
     ),
 ]
 ScaleBy = Annotated[
-    Scale, typer.Option(help="Cluster on standardised columns, or on them as they are.")
+    Scale,
+    typer.Option(
+        help="How numbers are scaled for k-means; auto standardises them, and takes the logarithm "
+        "or rank of skewed ones if the table has categories or missing values."
+    ),
 ]
 RefineBy = Annotated[Refine, typer.Option(help="Look for a better tree of the same size.")]
-WithMissing = Annotated[Missing, typer.Option(help="What to do with rows that lack a value.")]
+WithMissing = Annotated[
+    Missing,
+    typer.Option(
+        help="Missing values take a side at each cut (keep), become the median or the most "
+        "frequent category, or their rows are dropped."
+    ),
+]
+Exclude = Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")]
+AsText = Annotated[
+    str | None, typer.Option("--text", help="Columns to read as text, such as postal codes.")
+]
+AsNumber = Annotated[str | None, typer.Option("--number", help="Columns to read as numbers.")]
+AsDate = Annotated[str | None, typer.Option("--date", help="Columns to read as dates.")]
+AsCategory = Annotated[
+    str | None, typer.Option("--category", help="Columns to use as categories, even numbers.")
+]
 Seed = Annotated[int, typer.Option(help="Seed of k-means.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -115,16 +141,22 @@ def fit(
     data: Annotated[
         str | None,
         typer.Argument(
-            help="CSV, TSV, Parquet or Arrow file, folder of Parquet files; - for standard input."
+            help="CSV, TSV, JSON lines, Parquet or Arrow file, folder of Parquet files; - for "
+            "standard input."
         ),
     ] = None,
     clusters: Annotated[int | None, typer.Option("-k", "--clusters", help="Clusters.")] = None,
     leaves: Leaves = None,
     columns: Columns = None,
     id_column: Id = None,
-    scale: ScaleBy = Scale.standard,
+    exclude: Exclude = None,
+    text: AsText = None,
+    number: AsNumber = None,
+    date: AsDate = None,
+    category: AsCategory = None,
+    scale: ScaleBy = Scale.auto,
     refine: RefineBy = Refine.none,
-    missing: WithMissing = Missing.refuse,
+    missing: WithMissing = Missing.keep,
     exact: Annotated[
         bool, typer.Option("--exact", help="Do not round thresholds to short numbers.")
     ] = False,
@@ -145,7 +177,10 @@ def fit(
     """Cluster a table, and print the rules of its clusters."""
     from treemeans.cli import fit_command
 
-    source = fit_command.check_input(data, clusters, columns, id_column, missing.value, demo)
+    options = fit_command.read_options(
+        columns, exclude, id_column, text, number, date, category, missing.value
+    )
+    source = fit_command.check_input(data, clusters, options, demo)
     k = fit_command.DEMO_CLUSTERS if clusters is None else clusters
     settings = fit_command.FitSettings(k, leaves, scale.value, refine.value, not exact, seed)
     outputs = fit_command.Outputs(out, report, rows, names)
@@ -160,8 +195,13 @@ def choose(
     most: Annotated[int, typer.Option("--to", help="Most clusters to try.")] = 10,
     columns: Columns = None,
     id_column: Id = None,
-    scale: ScaleBy = Scale.standard,
-    missing: WithMissing = Missing.refuse,
+    exclude: Exclude = None,
+    text: AsText = None,
+    number: AsNumber = None,
+    date: AsDate = None,
+    category: AsCategory = None,
+    scale: ScaleBy = Scale.auto,
+    missing: WithMissing = Missing.keep,
     seed: Seed = 0,
     plot: Annotated[
         str | None, typer.Option(help="Write the plot here (.png, .svg, .pdf).")
@@ -173,7 +213,10 @@ def choose(
     """Costs for numbers of clusters and leaves, with suggestions for both."""
     from treemeans.cli import choose_command, fit_command
 
-    source = fit_command.TableInput(data, columns, id_column, missing.value)
+    options = fit_command.read_options(
+        columns, exclude, id_column, text, number, date, category, missing.value
+    )
+    source = fit_command.TableInput(data, options)
     numbers = range(least, most + 1)
     choose_command.run(source, numbers, scale.value, seed, plot, force, Console(quiet, as_json))
 
@@ -189,8 +232,13 @@ def compare(
     ] = None,
     columns: Columns = None,
     id_column: Id = None,
-    scale: ScaleBy = Scale.standard,
-    missing: WithMissing = Missing.refuse,
+    exclude: Exclude = None,
+    text: AsText = None,
+    number: AsNumber = None,
+    date: AsDate = None,
+    category: AsCategory = None,
+    scale: ScaleBy = Scale.auto,
+    missing: WithMissing = Missing.keep,
     seed: Seed = 0,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -198,7 +246,10 @@ def compare(
     """Costs of ExKMC, CART, a KD-tree and others at the same number of leaves."""
     from treemeans.cli import compare_command, fit_command
 
-    source = fit_command.TableInput(data, columns, id_column, missing.value)
+    options = fit_command.read_options(
+        columns, exclude, id_column, text, number, date, category, missing.value
+    )
+    source = fit_command.TableInput(data, options)
     compare_command.run(source, clusters, leaves, scale.value, seed, Console(quiet, as_json))
 
 
@@ -220,6 +271,13 @@ def predict(
             help="Write CSV cells as they are, also those that a spreadsheet runs as formulas.",
         ),
     ] = False,
+    accept_missing: Annotated[
+        bool,
+        typer.Option(
+            "--accept-missing",
+            help="Send values that were never missing in training where most rows went.",
+        ),
+    ] = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -233,6 +291,7 @@ def predict(
         columns=predict_command.AddedColumns(shown_as.value == "names", explain),
         names=names,
         raw=raw,
+        accept_missing=accept_missing,
         force=force,
         console=Console(quiet, as_json=False),
     )

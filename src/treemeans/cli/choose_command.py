@@ -53,9 +53,7 @@ def run(
     if not numbers:
         raise InputError("There is no number of clusters between --from and --to.")
     check_outputs([plot], force=force)
-    table = source.load()
-    for note in table.notes:
-        console.note(f"Note: {note}")
+    table = source.load(console, scale)
     choices = []
     silent = Console(quiet=True, as_json=False)
     with console.working("choose", len(numbers)) as progress:

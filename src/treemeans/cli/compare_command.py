@@ -28,9 +28,7 @@ def run(
     source: TableInput, clusters: int, leaves: int | None, scale: str, seed: int, console: Console
 ) -> None:
     """Fit every method to the same reference, and print the table."""
-    table = source.load()
-    for note in table.notes:
-        console.note(f"Note: {note}")
+    table = source.load(console, scale, clusters, as_numbers=True)
     with console.working("k-means"):
         reference = fit_reference(table.X, clusters, scale, seed)
     methods = methods_for(clusters, leaves or 2 * clusters, reference)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,15 @@ from treemeans.cli import interrupt
 from treemeans.cli.console import Console
 from treemeans.cli.names_file import read_names
 from treemeans.cli.output_files import check_outputs
-from treemeans.columns import Column
+from treemeans.columns import Column, Columns
+from treemeans.columns.encoded_table import EncodedFrame
+from treemeans.columns.table_schema import TableSchema
 from treemeans.explain.rules import Rules
 from treemeans.explain.suggest_leaves import suggested_leaves
-from treemeans.files.encode_table import EncodedTable, encode_table
 from treemeans.files.file_errors import InputError
-from treemeans.files.read_table import read_table
+from treemeans.files.file_schema import FileSchema, ReadOptions, infer_schema, refuse_problems
+from treemeans.files.read_table import decimal_mark, read_table
+from treemeans.preparation import TablePreparation
 
 if TYPE_CHECKING:
     from treemeans.cli.fit_large_file import PartitionedTable
@@ -31,13 +35,47 @@ MOST_LEAVES = 2  # leaves for each cluster, up to which a suggested size is look
 
 
 @dataclass(frozen=True)
+class LoadedTable:
+    """A table in memory, as numbers.
+
+    Attributes
+    ----------
+    encoded : the table, with what each column is
+    is_all_numbers : whether it has neither categories nor missing values
+    n_dropped : rows that were dropped
+    """
+
+    encoded: EncodedFrame
+    is_all_numbers: bool
+    n_dropped: int = 0
+
+    @property
+    def X(self) -> NDArray[np.float64]:  # noqa: N802
+        """The rows."""
+        return self.encoded.X
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of X."""
+        return self.encoded.columns
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of X."""
+        return len(self.encoded.X)
+
+    @property
+    def schema(self) -> TableSchema:
+        """What becomes of each column."""
+        return self.encoded.schema
+
+
+@dataclass(frozen=True)
 class TableInput:
-    """A file and the columns of it to use; without a file, the wines of scikit-learn."""
+    """A file and how to read it; without a file, the wines of scikit-learn."""
 
     path: str | None
-    columns: str | None = None
-    id: str | None = None
-    missing: str = "refuse"
+    options: ReadOptions = field(default_factory=ReadOptions)
 
     @property
     def title(self) -> str:
@@ -46,27 +84,89 @@ class TableInput:
             return "Wines of three growers"
         return "Standard input" if self.path == "-" else Path(self.path).name
 
-    def load(self) -> EncodedTable:
-        """Read and encode the table."""
+    def load(
+        self, console: Console, scale: str = "auto", clusters: int = 1, *, as_numbers: bool = False
+    ) -> LoadedTable:
+        """Read and encode the table, and print what becomes of its columns.
+
+        ``as_numbers``: with a column of 0 and 1 for each category, and nothing missing, for
+        methods that take nothing else.
+        """
+        check_clusters(clusters)
         if self.path is None:
             return _demo_table()
-        return encode_table(
-            read_table(self.path), columns=self.names, id=self.id, missing=self.missing
+        options = self.options
+        if as_numbers and options.missing == "keep":
+            options = replace(options, missing="median")
+        table = read_table(self.path)
+        schema = infer_schema(
+            lambda names: iter([table.select(names)]),
+            table.schema,
+            options,
+            decimal_mark(table),
         )
+        refuse_problems(schema)
+        check_clusters(clusters, schema.n_rows)
+        if as_numbers:
+            console.note(f"{schema.table}\n")
+            return LoadedTable(schema.as_one_hot().encoded(table), True, schema.n_dropped)
+        encoded = schema.encoded(table)
+        print_schema(schema, encoded.X, scale, console)
+        return LoadedTable(encoded, schema.is_all_numbers, schema.n_dropped)
 
-    @property
-    def names(self) -> list[str] | None:
-        """The columns asked for; None for all."""
-        return None if self.columns is None else [c.strip() for c in self.columns.split(",")]
+
+def print_schema(
+    schema: FileSchema, sample: NDArray[np.float64], scale: str, console: Console
+) -> None:
+    """Print what each column is read as, what the tree does with it, and what k-means sees."""
+    table = schema.table
+    if not schema.is_all_numbers or scale not in ("auto", "none", "standard"):
+        views = TablePreparation.of(schema.columns, sample, None, scale).views
+        seen = {view.column.source or view.column.name: view.words for view in views}
+        plans = tuple(
+            replace(plan, becomes=f"{plan.becomes}; k-means sees {seen[plan.name]}")
+            if plan.name in seen
+            else plan
+            for plan in table.plans
+        )
+        table = replace(table, plans=plans)
+    console.note(f"{table}\n")
+    if schema.n_dropped:
+        console.note(f"Note: {schema.n_dropped:,} rows lack a value and are dropped.")
+
+
+def read_options(
+    columns: str | None,
+    exclude: str | None,
+    id_column: str | None,
+    text: str | None,
+    number: str | None,
+    date: str | None,
+    category: str | None,
+    missing: str,
+) -> ReadOptions:
+    """What the user says about columns; names are separated by commas."""
+    texts, numbers, dates, categories = (
+        _names(each) or () for each in (text, number, date, category)
+    )
+    return ReadOptions(
+        _names(columns),
+        _names(exclude) or (),
+        id_column,
+        texts,
+        numbers,
+        dates,
+        categories,
+        missing,
+    )
+
+
+def _names(columns: str | None) -> list[str] | None:
+    return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
 def check_input(
-    path: str | None,
-    clusters: int | None,
-    columns: str | None,
-    id_column: str | None,
-    missing: str,
-    demo: bool,
+    path: str | None, clusters: int | None, options: ReadOptions, demo: bool
 ) -> TableInput:
     """The table that the user asks for: a file, which needs -k, or the demonstration."""
     if demo == (path is not None):
@@ -75,7 +175,7 @@ def check_input(
         raise InputError(
             f"How many clusters? Add -k, for example -k 5; `treemeans choose {path}` helps."
         )
-    return TableInput(path, columns, id_column, missing)
+    return TableInput(path, options)
 
 
 @dataclass(frozen=True)
@@ -97,18 +197,23 @@ class FitSettings:
             )
 
 
-def fit_model(table: EncodedTable, settings: FitSettings, console: Console) -> ExKMC:
+def fit_model(table: LoadedTable, settings: FitSettings, console: Console) -> ExKMC:
     """Fit a model to a table in memory; its path goes beyond the suggested size, if that is used.
 
     A refined tree of the suggested size is refined at that size, not pruned from a larger one.
     """
-    with console.working("k-means"):
-        reference = fit_reference(table.X, settings.clusters, settings.scale, settings.seed)
+    check_clusters(settings.clusters, table.n_rows)
+    is_plain = table.is_all_numbers and settings.scale in ("auto", "none", "standard")
+    rows: Any = table.X if is_plain else table.encoded
+    reference = None
+    if is_plain:
+        with console.working("k-means"):
+            reference = fit_reference(table.X, settings.clusters, settings.scale, settings.seed)
     if settings.leaves is None and settings.refine != "none":
-        grown = _estimator(replace(settings, refine="none"), reference).fit(table.X)
+        grown = _estimator(replace(settings, refine="none"), reference).fit(rows)
         settings = replace(settings, leaves=suggested_leaves(grown.path_))
-    model = _estimator(settings, reference, progress=console.shows_progress)
-    return model.fit(table.X).with_columns(columns=table.columns)
+    model = _estimator(settings, reference, progress=console.shows_progress).fit(rows)
+    return model.with_columns(columns=table.columns) if is_plain else model
 
 
 def fit_partitioned(table: PartitionedTable, settings: FitSettings, console: Console) -> ExKMC:
@@ -130,6 +235,7 @@ def _estimator(
         settings.clusters,
         max_leaf_nodes=settings.leaves or MOST_LEAVES * settings.clusters,
         reference=reference,
+        scale="auto" if reference is not None else settings.scale,
         refine=settings.refine,
         round_thresholds=settings.round_thresholds,
         random_state=settings.seed,
@@ -143,6 +249,14 @@ def fit_reference(X: NDArray[np.float64], clusters: int, scale: str, seed: int) 
     return _kmeans_pipeline(len(X), clusters, scale, seed).fit(X)
 
 
+def check_clusters(clusters: int, n_rows: float = math.inf) -> None:
+    """Refuse a number of clusters that cannot be."""
+    if clusters < 1:
+        raise InputError(f"-k must be at least 1; got {clusters}.")
+    if n_rows < clusters:
+        raise InputError(f"The table has {n_rows} rows, too few for {clusters} clusters.")
+
+
 def _kmeans_pipeline(n_rows: int, clusters: int, scale: str, seed: int) -> Any:
     from sklearn.cluster import KMeans
     from sklearn.pipeline import make_pipeline
@@ -150,15 +264,14 @@ def _kmeans_pipeline(n_rows: int, clusters: int, scale: str, seed: int) -> Any:
 
     from treemeans.reference import FastKMeans
 
-    if clusters < 1:
-        raise InputError(f"-k must be at least 1; got {clusters}.")
-    if n_rows < clusters:
-        raise InputError(f"The table has {n_rows} rows, too few for {clusters} clusters.")
+    check_clusters(clusters, n_rows)
+    if scale not in ("auto", "none", "standard"):
+        raise InputError(f"--scale {scale} needs the table in memory; use auto, standard or none.")
     if n_rows > _MANY_ROWS:
         kmeans = FastKMeans(clusters, random_state=seed)
     else:
         kmeans = KMeans(clusters, n_init=10, random_state=seed)
-    steps = [StandardScaler(), kmeans] if scale == "standard" else [kmeans]
+    steps = [kmeans] if scale == "none" else [StandardScaler(), kmeans]
     return make_pipeline(*steps)
 
 
@@ -193,13 +306,11 @@ def run(
     from treemeans.cli.choose_engine import choose_engine
 
     check_outputs([outputs.model, outputs.report], force=force)
-    engine = choose_engine(engine, source.path, source.names, console)
+    engine = choose_engine(engine, source.path, source.options.columns, console)
     if engine != "memory":
         _run_partitioned(source, settings, engine, outputs, console)
         return
-    table = source.load()
-    for note in table.notes:
-        console.note(f"Note: {note}")
+    table = source.load(console, settings.scale, settings.clusters)
     fitted = _named(fit_model(table, settings, console), outputs.names)
     model = _print_and_save(fitted, table, settings, outputs.model, console)
     if outputs.report:
@@ -215,15 +326,15 @@ def _run_partitioned(
 
     assert source.path is not None
     with open_large_file(
-        source.path,
-        source.names,
-        source.id,
-        source.missing,
-        dask=engine == "dask",
-        shown=console.shows_progress,
+        source.path, source.options, dask=engine == "dask", shown=console.shows_progress
     ) as table:
-        for note in table.notes:
-            console.note(f"Note: {note}")
+        check_clusters(settings.clusters, table.n_rows)
+        console.note(f"{table.schema}\n")
+        if not table.is_all_numbers:
+            console.note(
+                "Note: passes over a file take numbers: a category is a column of 0 and 1 for each "
+                "value, standardised as the others; --engine memory cuts by sets of values."
+            )
         fitted = _named(fit_partitioned(table, settings, console), outputs.names)
         model = _print_and_save(fitted, table, settings, outputs.model, console)
         if outputs.report:
@@ -239,7 +350,7 @@ def _named(model: ExKMC, names: str | None) -> ExKMC:
 
 def _print_and_save(
     fitted: ExKMC,
-    table: EncodedTable | PartitionedTable,
+    table: LoadedTable | PartitionedTable,
     settings: FitSettings,
     out: str | None,
     console: Console,
@@ -281,12 +392,12 @@ def _report(
     console.note(report_written(report, rows))
 
 
-def _first_line(table: EncodedTable | PartitionedTable, settings: FitSettings) -> str:
-    how = (
-        "on standardised columns; the rules are in your own units"
-        if settings.scale == "standard"
-        else "on the columns as they are"
-    )
+def _first_line(table: LoadedTable | PartitionedTable, settings: FitSettings) -> str:
+    how = "on scaled columns; the rules are in your own units"
+    if settings.scale == "none":
+        how = "on the columns as they are"
+    elif table.is_all_numbers and settings.scale in ("auto", "standard"):
+        how = "on standardised columns; the rules are in your own units"
     names = {column.source or column.name for column in table.columns}
     return f"{table.n_rows:,} rows and {len(names)} columns, clustered {how}."
 
@@ -310,7 +421,7 @@ def _print_path(path: NDArray[np.void], suggested: int, n_leaves: int, console: 
 
 
 def summary(
-    model: ExKMC, path: NDArray[np.void], rules: Rules, table: EncodedTable | PartitionedTable
+    model: ExKMC, path: NDArray[np.void], rules: Rules, table: LoadedTable | PartitionedTable
 ) -> dict[str, Any]:
     """The result of a fit, for JSON; ``path`` is that of all sizes that were grown."""
     return {
@@ -322,13 +433,22 @@ def summary(
         "suggested_leaves": suggested_leaves(path),
         "path": {name: path[name].tolist() for name in path.dtype.names or ()},
         "rules": rules.to_dict(),
-        "notes": table.notes,
+        "schema": [
+            {
+                "column": plan.name,
+                "read_as": plan.read_as,
+                "missing": plan.n_missing,
+                "becomes": plan.becomes,
+            }
+            for plan in table.schema.plans
+        ],
     }
 
 
-def _demo_table() -> EncodedTable:
+def _demo_table() -> LoadedTable:
     from sklearn.datasets import load_wine
 
     wines = load_wine()
     columns = tuple(Column(name.replace("_", " ")) for name in wines.feature_names)
-    return EncodedTable(X=wines.data, columns=columns, rows=np.arange(len(wines.data)), n_dropped=0)
+    encoded = EncodedFrame(wines.data, TableSchema((), len(wines.data)), columns, wines.data)
+    return LoadedTable(encoded, is_all_numbers=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from treemeans.cli.choose_engine import reading_threads
 from treemeans.columns import Columns
-from treemeans.files.encode_table import TableEncoding, infer_encoding
-from treemeans.files.file_errors import InputError, quoted, quoted_path
+from treemeans.columns.table_schema import TableSchema
+from treemeans.files.file_errors import InputError, quoted, quoted_list, quoted_path
+from treemeans.files.file_schema import FileSchema, ReadOptions, infer_schema, refuse_problems
 from treemeans.files.read_table import read_batches
 from treemeans.files.table_source import open_source
 from treemeans.files.write_table import TableWriter
@@ -51,7 +52,7 @@ class PartitionedTable:
     """
 
     parts: PartitionedRows
-    encoding: TableEncoding
+    encoding: FileSchema
 
     @property
     def columns(self) -> Columns:
@@ -69,15 +70,20 @@ class PartitionedTable:
         return self.encoding.n_dropped
 
     @property
-    def notes(self) -> list[str]:
-        """Sentences for the user."""
-        return self.encoding.notes
+    def schema(self) -> TableSchema:
+        """What becomes of each column."""
+        return self.encoding.table
+
+    @property
+    def is_all_numbers(self) -> bool:
+        """Whether it has neither categories nor missing values."""
+        return self.encoding.is_all_numbers
 
 
 class EncodingConverter(BatchConverter):
     """Converts batches with a table encoding."""
 
-    def __init__(self, encoding: TableEncoding) -> None:
+    def __init__(self, encoding: FileSchema) -> None:
         columns = len(encoding.columns)
         super().__init__(encoding.inputs, columns, np.dtype(np.float64), None)
         self.encoding = encoding
@@ -89,13 +95,7 @@ class EncodingConverter(BatchConverter):
 
 @contextmanager
 def open_large_file(
-    path: str,
-    columns: Sequence[str] | None,
-    id_column: str | None,
-    missing: str,
-    *,
-    dask: bool = False,
-    shown: bool = False,
+    path: str, options: ReadOptions, *, dask: bool = False, shown: bool = False
 ) -> Iterator[PartitionedTable]:
     """Open a file as a table in parts; other formats are converted to Parquet first.
 
@@ -105,25 +105,35 @@ def open_large_file(
     with ExitStack() as stack:
         if not is_parquet(path):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="treemeans-"))
-            path = _convert_to_parquet(path, columns, id_column, Path(folder), shown)
+            path = _convert_to_parquet(path, options, Path(folder), shown)
         dataset = open_dataset(path)
         fragments = parquet_fragments(dataset)
         assert fragments is not None
         schema = _common_schema(fragments, dataset.schema)
         tasks = split_into_read_tasks(fragments, _ROWS_PER_TASK)
-        encoding = infer_encoding(
-            lambda names: _batches(tasks, names, shown),
-            schema,
-            sum(task.n_rows for task in tasks),
-            columns=columns,
-            id=id_column,
-            missing=missing,
-        )
+        encoding = _infer(lambda names: _batches(tasks, names, shown), schema, options)
         converter = _converter(encoding, schema)
         parts = ParquetPartitions(
             split_into_read_tasks(fragments, converter.rows_per_partition()), converter
         )
         yield PartitionedTable(stack.enter_context(_on_dask(parts)) if dask else parts, encoding)
+
+
+def _infer(
+    batches: Callable[[list[str]], Iterator[pa.RecordBatch]],
+    schema: pa.Schema,
+    options: ReadOptions,
+) -> FileSchema:
+    """The schema; the passes over parts take numbers, so each category becomes a column of them."""
+    found = infer_schema(batches, schema, options)
+    refuse_problems(found)
+    if found.table.has_missing:
+        lacking = [plan.name for plan in found.table.plans if plan.column and plan.n_missing]
+        raise InputError(
+            f"Values of {quoted_list(lacking)} are missing, which needs the table in memory; use "
+            "--missing median or drop, or --engine memory."
+        )
+    return found.as_one_hot()
 
 
 @contextmanager
@@ -143,15 +153,16 @@ def is_parquet(path: str) -> bool:
     return path != "-" and (Path(path).is_dir() or open_source(path).kind == "parquet")
 
 
-def _convert_to_parquet(
-    path: str, columns: Sequence[str] | None, id_column: str | None, folder: Path, shown: bool
-) -> str:
+def _convert_to_parquet(path: str, options: ReadOptions, folder: Path, shown: bool) -> str:
     """Convert the table to Parquet once, because parsing text on every pass is slow."""
-    wanted = None if columns is None else [*columns, *([id_column] if id_column else [])]
+    wanted = None
+    if options.columns is not None:
+        more = [*([options.id] if options.id else []), *options.exclude]
+        wanted = list(dict.fromkeys([*options.columns, *more]))
     written = folder / "table.parquet"
     done = 0
     with TableWriter(written) as writer, Progress("treemeans: rows read", None, shown) as progress:
-        for batch in read_batches(path, wanted):
+        for batch in read_batches(path, wanted, text=[*options.text, *options.category]):
             writer.write(batch)
             done += batch.num_rows
             progress.update(done)
@@ -196,7 +207,7 @@ def _common_schema(fragments: Sequence[Any], whole: pa.Schema) -> pa.Schema:
     return schema
 
 
-def _converter(encoding: TableEncoding, schema: pa.Schema) -> BatchConverter:
+def _converter(encoding: FileSchema, schema: pa.Schema) -> BatchConverter:
     """The converter of batches; columns that are all numbers keep their own number types."""
     if not encoding.is_plain:
         return EncodingConverter(encoding)

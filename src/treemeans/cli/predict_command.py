@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from treemeans.cli import interrupt
 from treemeans.cli.console import Console
 from treemeans.cli.show_command import SavedModel
+from treemeans.columns.encode_frame import UnseenValues
 from treemeans.explain.leaf_reasons import LeafReasons
-from treemeans.files.encode_for_model import UnseenValues, category_sources, encode_for_model
+from treemeans.files.file_errors import InputError, quoted
 from treemeans.files.file_formats import format_from_name
+from treemeans.files.file_schema import encode_for_model
 from treemeans.files.read_table import read_batches
 from treemeans.files.spreadsheet_cells import formulas_as_text
 from treemeans.files.write_table import TableWriter, with_column
 from treemeans.progress import Progress
+from treemeans.threads import n_threads
+from treemeans.tree import no_side
 
 CLUSTER, WHY = "cluster", "why"
 
@@ -39,14 +45,19 @@ def run(
     columns: AddedColumns,
     names: str | None,
     raw: bool,
+    accept_missing: bool,
     force: bool,
     console: Console,
 ) -> None:
     """Read, label and write batches."""
+    # The rows come as numbers, in the order of the columns, without names.
+    warnings.filterwarnings("ignore", "X does not have valid feature names")
     model = SavedModel(path, None, names).open()
+    if accept_missing:
+        model = model.with_missing_sides()
     reasons = LeafReasons(model.tree_, model.columns_) if columns.explain else None
     as_text = _writes_text(out)
-    columns_as_text = True if as_text else category_sources(model.columns_)
+    columns_as_text = True if as_text else _category_columns(model)
     n_rows, n_formulas, n_unseen = 0, 0, Counter[str]()
     with (
         TableWriter(out, force=force) as writer,
@@ -61,7 +72,7 @@ def run(
             if out is None or out == "-":
                 interrupt.forget()
                 interrupt.wrote("a part of the rows")
-            n_unseen.update({source: len(rows) for source, rows in unseen.items()})
+            n_unseen.update({source: len(rows) for source, rows in unseen.values.items()})
             n_rows += batch.num_rows
             progress.update(n_rows)
     for source, rows in n_unseen.items():
@@ -78,13 +89,32 @@ def _writes_text(out: str | None) -> bool:
     return out is None or out == "-" or format_from_name(Path(out)).kind == "text"
 
 
+def _category_columns(model: Any) -> list[str]:
+    """The columns of a file that hold categories."""
+    categories = [c.source or c.name for c in model.columns_ if c.source or c.categories]
+    return list(dict.fromkeys(categories))
+
+
+def _refuse_missing(model: Any, X: Any, first_row: int) -> None:
+    """Refuse a missing value of a column that had none in training, and has no side for it."""
+    rows, features = np.nonzero(np.isnan(X) & no_side(model.tree_))
+    if len(rows):
+        raise InputError(
+            f"Column {quoted(model.columns_[features[0]].name)} has no value in data row "
+            f"{first_row + rows[0]}, and no training row lacked one; fill it in, or add "
+            "--accept-missing, which sends such rows where most rows went."
+        )
+
+
 def _labelled(
     batch: Any, model: Any, columns: AddedColumns, reasons: LeafReasons | None, rows_before: int
 ) -> tuple[Any, UnseenValues]:
     """The batch with its clusters and, if asked for, its reasons; and its unseen categories."""
-    unseen: UnseenValues = {}
+    unseen = UnseenValues()
     X = encode_for_model(batch, model.columns_, first_row=rows_before + 1, unseen=unseen)
-    leaf = model.apply(X)
+    _refuse_missing(model, X, rows_before + 1)
+    # Not model.apply, which would warn of rows without names.
+    leaf = model.tree_.apply(X, n_threads=n_threads(model.n_jobs))
     labels: Any = model.tree_.label[leaf]
     if columns.as_names:
         labels = pa.array(model.cluster_names_).take(pa.array(labels))
@@ -93,7 +123,7 @@ def _labelled(
         return batch, unseen
     names = {
         source: {row - rows_before - 1: value for row, value in rows.items()}
-        for source, rows in unseen.items()
+        for source, rows in unseen.values.items()
     }
     number, texts = reasons.of_rows(X, leaf, names)
     return with_column(batch, WHY, pa.array(texts).take(pa.array(number))), unseen

@@ -11,8 +11,8 @@ from treemeans.atomic_write import write_whole
 from treemeans.cli.console import Console
 from treemeans.cli.names_file import read_names
 from treemeans.cli.output_files import check_outputs, print_or_write
-from treemeans.files.encode_for_model import encode_for_model
 from treemeans.files.file_errors import InputError
+from treemeans.files.file_schema import encode_for_model
 from treemeans.files.read_table import read_table
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from treemeans.columns.dates import PER_DAY
 
-KINDS = ("number", "integer", "flag", "date", "time", "category", "codes")
+KINDS = ("number", "integer", "flag", "date", "time", "duration", "category", "codes")
 _SEPARATORS = ("=", "_")
 
 
@@ -23,20 +23,25 @@ class Column:
     name : str
     kind : str
         ``"number"``; ``"integer"``; ``"flag"`` (0 or 1); ``"date"`` (whole days since 1970) and
-        ``"time"`` (counted from 1970 in ``unit``); ``"category"`` (1 where ``source`` is
-        ``value``, else 0); ``"codes"`` (0, 1, 2, ... for the categories of the column itself).
+        ``"time"`` (counted from 1970 in ``unit``); ``"duration"`` (counted in ``unit``);
+        ``"category"`` (1 where ``source`` is ``value``, else 0); ``"codes"`` (0, 1, 2, ... for the
+        categories of the column itself).
     unit : str
-        Text to write after a number; for dates, what is counted: D, h, m, s, ms, us or ns.
+        Text to write after a number; for dates and durations, what is counted: D, h, m, s, ms, us
+        or ns.
     source, value : str
         For a category: the column of the user's table, and the value in it.
     complete : bool
         For a category: every row has one of the categories of ``source`` that have a column.
     typed : bool
-        The user's table holds dates or booleans, of which X holds the numbers.
+        The user's table holds dates, durations or booleans, of which X holds the numbers.
     missing : float, optional
         The number that replaces a missing value.
     categories : tuple of str
         For codes: the category that each stands for, code 0 first; empty if they have no names.
+    low, high : float, optional
+        For whole numbers: the smallest and the largest value of the training rows, where a split
+        has that value alone on a side, which then reads as ``language = 1``.
 
     Examples
     --------
@@ -53,6 +58,8 @@ class Column:
     typed: bool = False
     missing: float | None = None
     categories: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         # Spelled out, not looped over: a fit makes a Column for every column of X.
@@ -69,9 +76,11 @@ class Column:
             raise ValueError(f"A column is described by text; got {texts!r}.")
         if self.kind not in KINDS:
             raise ValueError(f"A column is of a kind in {', '.join(KINDS)}; got {self.kind!r}.")
-        if self.is_date and self.unit not in PER_DAY:
+        if (self.is_date or self.kind == "duration") and self.unit not in PER_DAY:
+            what = "Dates" if self.is_date else "Durations"
             raise ValueError(
-                f"Dates are counted in one of {', '.join(PER_DAY)}; {self.name!r} in {self.unit!r}."
+                f"{what} are counted in one of {', '.join(PER_DAY)}; {self.name!r} in "
+                f"{self.unit!r}."
             )
         if not isinstance(self.categories, tuple) or not all(
             isinstance(category, str) for category in self.categories
@@ -87,11 +96,16 @@ class Column:
             )
         if len(set(self.categories)) < len(self.categories):
             raise ValueError(f"The categories of {self.name!r} must differ from each other.")
-        if self.missing is not None and not _is_finite(self.missing):
+        if not (self.missing is None or _is_finite(self.missing)):
             raise ValueError(
                 f"The replacement of missing values of {self.name!r} must be a finite number, or "
                 f"None; got {self.missing!r}."
             )
+        for end in (self.low, self.high):
+            if not (end is None or _is_finite(end)):
+                raise ValueError(
+                    f"The range of {self.name!r} must be finite numbers, or None; got {end!r}."
+                )
 
     @property
     def is_date(self) -> bool:
@@ -101,7 +115,7 @@ class Column:
     @property
     def is_boolean(self) -> bool:
         """Whether the user's table holds true and false, of which X holds 1 and 0."""
-        return self.typed and not self.is_date
+        return self.typed and self.kind in ("flag", "category")
 
     def category(self, code: float) -> str:
         """Name of the category that a code stands for; the code itself where it has none."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from treemeans.columns.column import Column, Columns
-from treemeans.columns.dates import from_count
+from treemeans.columns.dates import duration_text, from_count
 from treemeans.columns.number_text import (
     decimals_to_compare,
     format_number,
@@ -91,11 +92,24 @@ class Reader:
         if values.asks_codes:
             return _codes(column, values)
         if column.kind == "flag":
-            return f"{_name(column)} = {0 if values.above < 0 else 1}"
+            return f"{_name(column)} = {_text(column, 0.0 if values.above < 0 else 1.0)}"
         low, high = self._bound(feature, values.above), self._bound(feature, values.upto)
         if column.kind in ("integer", "date"):
             return _whole_words(column, low, high)
         return _number_words(column, low, high)
+
+    def without_ranges(self, features: Collection[int]) -> Reader:
+        """The reader for a row whose values of some columns are beyond those of all training rows.
+
+        ``language = 1`` stands for ``language <= 1`` if no training row has less. Of a row that
+        has less, it would be untrue.
+        """
+        if not features:
+            return self
+        columns = list(self.columns)
+        for i in features:
+            columns[i] = replace(columns[i], low=None, high=None)
+        return Reader(self.tree, tuple(columns))
 
     def title(self, feature: int) -> str:
         """The name of a column where there is no condition on it."""
@@ -118,6 +132,8 @@ class Reader:
             return percent(x)
         if column.is_date:
             return _date(column, x, "day")
+        if column.kind == "duration":
+            return duration_text(x, column.unit, "minutes")
         return _with_unit(column, format_rounded(x))
 
     def compared(self, feature: int, x: float, y: float) -> tuple[str, str]:
@@ -128,6 +144,8 @@ class Reader:
             return words
         if column.is_date:
             return _date(column, x, "minute"), _date(column, y, "minute")
+        if column.kind == "duration":
+            return words
         place = decimals_to_compare(x, y)
         short = [_with_unit(column, format_number(round(each, place))) for each in (x, y)]
         return short[0], short[1]
@@ -199,6 +217,10 @@ def _whole_words(column: Column, above: float, upto: float) -> str:
     most = math.floor(upto) if math.isfinite(upto) else upto
     if least > most:  # two cuts in one gap between integers
         return _number_words(column, above, upto)
+    if math.isinf(least) and most == column.low:
+        least = column.low
+    if math.isinf(most) and least == column.high:
+        most = column.high
     if math.isinf(most):
         return f"{_name(column)} >= {_text(column, least)}"
     if math.isinf(least):
@@ -211,6 +233,10 @@ def _whole_words(column: Column, above: float, upto: float) -> str:
 def _text(column: Column, x: float) -> str:
     if column.kind == "codes":
         return column.category(x)
+    if column.is_boolean:
+        return "True" if x > 0.5 else "False"
+    if column.kind == "duration":
+        return duration_text(x, column.unit)
     return _date(column, x) if column.is_date else _with_unit(column, format_number(x))
 
 

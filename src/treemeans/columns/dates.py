@@ -50,6 +50,23 @@ def _count(microseconds: int, unit: str) -> float:
     return float(microseconds) * PER_DAY[unit] / _MICROSECONDS
 
 
+def duration_text(count: float, unit: str, precision: str = "auto") -> str:
+    """A duration as pandas writes it.
+
+    Examples
+    --------
+    >>> duration_text(1.5, "D"), duration_text(90.25, "s"), duration_text(-1.0, "D")
+    ('1 days 12:00:00', '0 days 00:01:30.250000', '-1 days 00:00:00')
+    """
+    try:
+        length = timedelta(days=count / PER_DAY[unit])
+    except OverflowError:
+        return f"{count:g} {unit}"
+    if precision == "minutes":
+        length = timedelta(minutes=round(length / timedelta(minutes=1)))
+    return f"{length.days} days {(datetime.min + (length - timedelta(days=length.days))).time()}"
+
+
 def date_columns(X: Any) -> list[str]:
     """Names of the columns of a data frame (pandas or polars) that hold dates."""
     kind = frame_package(X)

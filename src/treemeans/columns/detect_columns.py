@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -53,6 +53,9 @@ class InspectableRows(Protocol):
     def one_in_every_row(self, features: list[int]) -> bool:
         """Whether every row has a single 1 in these columns, and 0 in the others."""
 
+    def range_of(self, feature: int) -> tuple[float, float]:
+        """The smallest and the largest value of a column."""
+
 
 @dataclass(frozen=True)
 class ArrayRows:
@@ -70,6 +73,12 @@ class ArrayRows:
         part = self.X[:, features]
         part = part.toarray() if sparse.issparse(part) else part
         return bool(_binary(part).all() and (part.sum(axis=1) == 1).all())
+
+    def range_of(self, feature: int) -> tuple[float, float]:
+        """The smallest and the largest value of a column."""
+        values = self.X[:, [feature]]
+        values = values.toarray() if sparse.issparse(values) else values
+        return float(np.nanmin(values)), float(np.nanmax(values))
 
 
 def boolean_columns(X: Any) -> list[str]:
@@ -105,10 +114,42 @@ def detect_columns(
             columns[i] = Column(column.name, kind, "D", typed=True)
         elif column.name in boolean:
             columns[i] = Column(column.name, "flag", typed=True)
-    if names is not None:
-        for i, category in _one_hot(rows, columns).items():
-            columns[i] = category
-    return tuple(columns)
+    if names is None:
+        return _with_ranges(rows, tuple(columns), tree, seen)
+    return detect_more(rows, tuple(columns), tree, seen)
+
+
+def detect_more(
+    rows: InspectableRows,
+    columns: Columns,
+    tree: ThresholdTree,
+    seen: SplitValues,
+) -> Columns:
+    """The columns with what only rows and splits show: one-hot columns, ranges of whole numbers."""
+    one_hot = _one_hot(rows, columns)
+    found = tuple(one_hot.get(i, column) for i, column in enumerate(columns))
+    return _with_ranges(rows, found, tree, seen)
+
+
+def _with_ranges(
+    rows: InspectableRows, columns: Columns, tree: ThresholdTree, seen: SplitValues
+) -> Columns:
+    """The columns of whole numbers with the ends of their ranges that a split has alone on a side.
+
+    No other end is kept: a model must not tell the largest income of all rows.
+    """
+    found = list(columns)
+    cuts: dict[int, list[int]] = defaultdict(list)
+    for node in np.flatnonzero(np.isfinite(tree.threshold) & ~tree.is_leaf).tolist():
+        if columns[int(tree.feature[node])].kind == "integer":
+            cuts[int(tree.feature[node])].append(node)
+    for feature, nodes in cuts.items():
+        low, high = rows.range_of(feature)
+        if (seen.gap[nodes, 0] == low).any():
+            found[feature] = replace(found[feature], low=low)
+        if (seen.gap[nodes, 1] == high).any():
+            found[feature] = replace(found[feature], high=high)
+    return tuple(found)
 
 
 def _kinds(tree: ThresholdTree, seen: SplitValues) -> dict[int, str]:
@@ -124,12 +165,12 @@ def _kinds(tree: ThresholdTree, seen: SplitValues) -> dict[int, str]:
     return kinds
 
 
-def _one_hot(rows: InspectableRows, columns: list[Column]) -> dict[int, Column]:
+def _one_hot(rows: InspectableRows, columns: Sequence[Column]) -> dict[int, Column]:
     """Columns of 0 and 1 with names like color_red and color_blue, one of them 1 in every row."""
     groups: dict[str, list[int]] = defaultdict(list)
     sample = rows.some()
     for i in np.flatnonzero(_binary(sample).all(axis=0)).tolist():
-        for prefix in prefixes(columns[i].name):
+        for prefix in prefixes(columns[i].name) if columns[i].kind != "codes" else ():
             groups[prefix].append(i)
     found: dict[int, Column] = {}
     for prefix in sorted(groups, key=len, reverse=True):

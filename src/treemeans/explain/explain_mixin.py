@@ -6,13 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from treemeans.columns.encode_frame import UnseenValues
 from treemeans.explain.allowed_changes import AllowedChanges
 from treemeans.explain.cluster_rules import describe
 from treemeans.explain.column_lookup import ColumnLookup
 from treemeans.explain.counterfactual import Counterfactual, Counterfactuals, check_cluster
 from treemeans.explain.explanation import Explanation, Explanations
 from treemeans.explain.model_facts import Facts
-from treemeans.explain.parse_rows import is_one_row, refuse_missing, single_row, stacked
+from treemeans.explain.parse_rows import (
+    is_one_row,
+    note_unseen,
+    refuse_missing,
+    single_row,
+    stacked,
+)
 from treemeans.explain.rules import Rules
 
 
@@ -25,7 +32,7 @@ class ExplainMixin:
 
     if TYPE_CHECKING:
 
-        def _validate(self, X: Any, *, reset: bool) -> Any: ...
+        def _validate(self, X: Any, *, reset: bool, unseen: UnseenValues | None = None) -> Any: ...
 
     def rules(self) -> Rules:
         """What each cluster is: its leaves merged into the fewest plain conditions.
@@ -113,8 +120,9 @@ class ExplainMixin:
         [0, 0, 0]
         """
         facts = self._known()
-        X, is_single = self._rows(rows, self._lookup(facts))
-        explained = Explanations(facts, X)
+        unseen = UnseenValues()
+        X, is_single = self._rows(rows, self._lookup(facts), unseen)
+        explained = Explanations(facts, X).with_unseen_values(unseen.values)
         return explained[0] if is_single else explained
 
     def counterfactual(
@@ -197,14 +205,21 @@ class ExplainMixin:
         names = getattr(self, "feature_names_in_", ())
         return ColumnLookup(facts.columns, names, accepts_missing=facts.tree.accepts_missing)
 
-    def _rows(self, rows: Any, lookup: ColumnLookup) -> tuple[Any, bool]:
-        """Rows as a table of numbers, and whether a single row was given."""
+    def _rows(
+        self, rows: Any, lookup: ColumnLookup, unseen: UnseenValues | None = None
+    ) -> tuple[Any, bool]:
+        """Rows as a table of numbers, and whether a single row was given.
+
+        ``unseen`` is filled with the categories that no training row had.
+        """
+        if unseen is not None:
+            note_unseen(rows, lookup, unseen)
         X = single_row(rows, lookup)
         is_single = X is not None or is_one_row(rows)
         if X is None:
             X = stacked(rows, lookup)
         if X is None:
-            X = self._validate(rows, reset=False)
+            X = self._validate(rows, reset=False, unseen=unseen)
         refuse_missing(X, lookup.columns, accept_missing=lookup.accepts_missing)
         return X, is_single
 

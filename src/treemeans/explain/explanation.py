@@ -221,10 +221,12 @@ class Explanations(Sequence[Explanation]):
         )
 
     def _condition(self, row: int, node: int, *, is_right: bool) -> str:
-        column = self._facts.columns[int(self._facts.tree.feature[node])]
+        feature = int(self._facts.tree.feature[node])
+        column = self._facts.columns[feature]
         if column.source in self._unseen.sources_of(row):
             return f"{column.source} != {column.value}"
-        return self._reader.sides(node)[is_right]
+        reader = self._reader.without_ranges(self._unseen.beyond(row))
+        return reader.sides(node)[is_right]
 
     @overload
     def __getitem__(self, i: int) -> Explanation: ...

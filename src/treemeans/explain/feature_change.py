@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,4 +79,6 @@ def _category_change(
 
 
 def _as_json(value: Plain) -> float | str | None:
+    if isinstance(value, timedelta):
+        return str(value)
     return value.isoformat() if isinstance(value, date) else value

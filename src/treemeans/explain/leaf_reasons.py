@@ -18,7 +18,8 @@ from treemeans.tree import ThresholdTree
 class LeafReasons:
     """The conditions of each leaf in words; all rows of a leaf share them.
 
-    Only a row with a category that was not seen in training has words of its own.
+    Only a row with a value that was not seen in training, a category or a whole number beyond all
+    others, has words of its own.
 
     Parameters
     ----------
@@ -48,14 +49,16 @@ class LeafReasons:
 
     def because(self, leaf: int, row: int, unseen: UnseenCategories) -> tuple[str, ...]:
         """The conditions that are true of a row in its leaf."""
-        sources = unseen.sources_of(row)
-        if not sources:
+        sources, beyond = unseen.sources_of(row), unseen.beyond(row)
+        if not sources and not beyond:
             return self._of_leaf[leaf]
         # "plan = pro" stands for "not basic", which is all that is true of a third plan.
         box = self._boxes[leaf]
-        known = {f: box[f] for f in box if self._columns[f].source not in sources}
-        asked = dict.fromkeys(self._columns[f].source for f in sorted(box) if f not in known)
-        return (*self._reader.conditions(known), *(unseen.words(s, row) for s in asked))
+        source = {f: self._columns[f].source or self._columns[f].name for f in box}
+        known = {f: box[f] for f in box if source[f] not in sources}
+        asked = dict.fromkeys(source[f] for f in sorted(box) if f not in known)
+        reader = self._reader.without_ranges(beyond)
+        return (*reader.conditions(known), *(unseen.words(s, row) for s in asked))
 
     def of_rows(
         self,

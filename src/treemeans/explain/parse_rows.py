@@ -13,6 +13,7 @@ from scipy import sparse
 
 from treemeans.columns import Column, Columns
 from treemeans.columns.dates import to_count
+from treemeans.columns.encode_frame import UnseenValues
 from treemeans.explain.column_lookup import ColumnLookup
 from treemeans.explain.phrases import listed
 
@@ -34,6 +35,19 @@ def single_row(rows: Any, lookup: ColumnLookup) -> NDArray[np.float64] | None:
             return _of_mapping(dict(rows.items()), lookup)[None, :]
         rows = rows.tolist()
     return None if _is_nested(rows) else _of_values(rows, lookup)[None, :]
+
+
+def note_unseen(rows: Any, lookup: ColumnLookup, unseen: UnseenValues) -> None:
+    """Note the categories of mappings that no training row had."""
+    if hasattr(rows, "iloc") and not hasattr(rows, "columns"):
+        rows = dict(rows.items())
+    mappings = [rows] if isinstance(rows, Mapping) else rows if isinstance(rows, list) else []
+    for number, row in enumerate(mappings):
+        for key, value in row.items() if isinstance(row, Mapping) else ():
+            if isinstance(value, str) and key in lookup:
+                column = lookup.columns[lookup[key][0]]
+                if column.categories and value not in column.categories:
+                    unseen.values.setdefault(column.name, {})[number] = value
 
 
 def is_one_row(table: Any) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from treemeans.columns import Column, Reader
 from treemeans.columns.dates import PER_DAY, from_count
 from treemeans.columns.number_text import format_rounded
 from treemeans.columns.threshold_rounding import shorten_number
 
-Plain = float | int | str | date | datetime | None
+Plain = float | int | str | date | datetime | timedelta | None
 """A value as Python has it."""
 
 _MOST_NAMES = 8  # that are written out
@@ -46,7 +46,14 @@ def all_of(conditions: Sequence[str]) -> str:
     if len(conditions) < 2:
         return "".join(conditions)
     # Without parentheses, "or missing" would read as if it ended the whole phrase.
-    return " and ".join(f"({c})" if c.endswith(" or missing") else c for c in conditions)
+    return " and ".join(in_parentheses(conditions))
+
+
+def in_parentheses(conditions: Sequence[str]) -> list[str]:
+    """Conditions that are joined by "and": those with an "or", if they are several, set apart."""
+    if len(conditions) < 2:
+        return list(conditions)
+    return [f"({c})" if c.endswith((" or missing", " or unseen")) else c for c in conditions]
 
 
 def first_few(results: Sequence[object], separator: str) -> str:
@@ -84,6 +91,10 @@ def plain_value(column: Column, x: float) -> Plain:
         except ValueError:  # outside the calendar
             return x
         return when.date() if column.kind == "date" else when
+    if column.kind == "duration":
+        return timedelta(days=x / PER_DAY[column.unit])
+    if column.is_boolean:
+        return bool(x > 0.5)
     whole = column.kind in ("integer", "flag") and float(x).is_integer()
     return int(x) if whole else float(x)
 
@@ -92,7 +103,7 @@ def span_words(column: Column, difference: float) -> str:
     """A difference of two values of a column; empty where it means nothing, as of categories."""
     if column.kind in ("category", "flag", "codes"):
         return ""
-    if not column.is_date:
+    if not column.is_date and column.kind != "duration":
         return f"{format_rounded(difference)} {column.unit}".rstrip()
     days = difference / PER_DAY[column.unit]
     per_day, name = next((s for s in _SPANS if days * s[0] >= 1), _SPANS[-1])

@@ -13,7 +13,7 @@ from treemeans.columns import Columns
 from treemeans.columns.number_text import format_rows, percent
 from treemeans.explain.cluster_profile import Difference
 from treemeans.explain.leaf_boxes import Box
-from treemeans.explain.phrases import all_of
+from treemeans.explain.phrases import all_of, in_parentheses
 from treemeans.explain.to_frame import data_frame
 from treemeans.value_set import ValueSet
 
@@ -90,7 +90,7 @@ class ClusterRules:
         if self.apart:
             lines += _folded("  differs by: ", [each.text for each in self.apart], end=",")
         for i, rule in enumerate(self.rules):
-            conditions = list(rule.conditions or [str(rule)])
+            conditions = in_parentheses(rule.conditions or [str(rule)])
             if len(self.rules) > 1:
                 conditions[-1] += f"  ({format_rows(rule.size)})"
             lines += _folded("  or if " if i else "  if ", conditions, begin="and ")

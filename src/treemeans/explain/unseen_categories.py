@@ -20,7 +20,8 @@ class UnseenCategories:
 
     In the training rows exactly one column of a ``complete`` source is 1. A row in which all of
     them are 0 therefore has another category, and conditions such as ``plan = pro``, which rest on
-    there being no other, are not true of it.
+    there being no other, are not true of it. In a column of codes, a code without a name is such a
+    category.
 
     Parameters
     ----------
@@ -47,8 +48,20 @@ class UnseenCategories:
         self._categories: dict[str, list[str]] = {}
         self._rows: dict[str, NDArray[np.bool_]] = {}
         self._names: Mapping[str, Mapping[int, str]] = {}
-        cut = {columns[f].source for f in np.unique(tree.feature[~tree.is_leaf]).tolist()}
-        for source in sorted(cut - {""}):
+        used = np.unique(tree.feature[~tree.is_leaf]).tolist()
+        self._beyond: dict[int, NDArray[np.bool_]] = {}
+        for i in used:
+            column = columns[i]
+            if column.categories:
+                unseen = _outside(X, i, 0, len(column.categories) - 1)
+                if unseen.any():
+                    self._rows[column.name] = unseen
+                    self._categories[column.name] = list(column.categories)
+            elif column.low is not None or column.high is not None:
+                beyond = _outside(X, i, column.low, column.high)
+                if beyond.any():
+                    self._beyond[i] = beyond
+        for source in sorted({columns[f].source for f in used} - {""}):
             members = [
                 i for i, c in enumerate(columns) if c.kind == "category" and c.source == source
             ]
@@ -61,6 +74,7 @@ class UnseenCategories:
         """The same, with the categories that rows have, by source and number of the row."""
         found = UnseenCategories.__new__(UnseenCategories)
         found._categories, found._rows, found._names = self._categories, self._rows, names
+        found._beyond = self._beyond
         return found
 
     def first(self, n_rows: int) -> UnseenCategories:
@@ -70,13 +84,17 @@ class UnseenCategories:
         return found
 
     def rows(self) -> NDArray[np.intp]:
-        """The rows that have an unseen category."""
-        masks = list(self._rows.values())
+        """The rows that have an unseen category, or a whole number beyond all others."""
+        masks = [*self._rows.values(), *self._beyond.values()]
         return np.flatnonzero(np.any(masks, axis=0)) if masks else np.empty(0, dtype=np.intp)
 
     def sources_of(self, row: int) -> tuple[str, ...]:
         """The sources of which a row has an unseen category."""
         return tuple(source for source, rows in self._rows.items() if rows[row])
+
+    def beyond(self, row: int) -> tuple[int, ...]:
+        """The columns in which a row has a whole number below or above those of training rows."""
+        return tuple(feature for feature, rows in self._beyond.items() if rows[row])
 
     def words(self, source: str, row: int) -> str:
         """What is true of a row with an unseen category."""
@@ -92,3 +110,13 @@ class UnseenCategories:
 def _all_zero(X: Any, members: list[int]) -> NDArray[np.bool_]:
     part = X.tocsc()[:, members].toarray() if sparse.issparse(X) else X[:, members]
     return np.asarray((part == 0).all(axis=1))
+
+
+def _outside(X: Any, feature: int, low: float | None, high: float | None) -> NDArray[np.bool_]:
+    values = X[:, [feature]].toarray()[:, 0] if sparse.issparse(X) else X[:, feature]
+    outside = np.zeros(len(values), dtype=bool)
+    if low is not None:
+        outside |= values < low
+    if high is not None:
+        outside |= values > high
+    return outside

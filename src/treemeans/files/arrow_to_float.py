@@ -1,4 +1,4 @@
-"""Arrow columns of numbers, booleans, dates or text that holds them as float64, NaN for missing."""
+"""What Arrow types hold, and dates as float64."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pyarrow import compute as pc
 from pyarrow import types
 
 from treemeans.columns.dates import PER_DAY
-from treemeans.files.parse_text import null_where, parse_dates, parse_numbers
 
 Floats = NDArray[np.float64]
 NUMERIC = ("flag", "integer", "number")
@@ -51,42 +50,16 @@ def _is_text(arrow: Any) -> bool:
     return types.is_string(arrow) or types.is_large_string(arrow) or str(arrow) == "string_view"
 
 
-def to_numbers(values: Any, decimal: str = ".", *, flags: bool = False) -> Floats | None:
-    """Numbers, booleans, or text that holds them; None for a column of another kind.
-
-    Raises
-    ------
-    UnparsableTextError
-        If text is no number.
-    """
-    values = plain_values(values)
-    kind = arrow_kind(values.type)
-    if kind == "null":
-        return np.full(len(values), np.nan)
-    if kind == "text":
-        values = parse_numbers(values, decimal, flags=flags)
-    elif kind not in NUMERIC:
-        return None
-    return _floats(values)
-
-
 def to_dates(values: Any, unit: str) -> Floats | None:
-    """Dates, counted since 1970 (UTC), or text that holds them; None for another kind.
+    """Dates, counted since 1970 (UTC); None for another kind.
 
     As in data frames, fractions of a microsecond are cut off.
-
-    Raises
-    ------
-    UnparsableTextError
-        If text is no date.
     """
     values = plain_values(values)
     kind = arrow_kind(values.type)
     if kind == "null":
         return np.full(len(values), np.nan)
-    if kind == "text":
-        values = parse_dates(values)
-    elif kind not in DATED:
+    if kind not in DATED:
         return None
     counted = "D"
     if types.is_timestamp(values.type):
@@ -99,16 +72,6 @@ def to_dates(values: Any, unit: str) -> Floats | None:
     else:
         numbers = _floats(values)
     return numbers if counted == unit else numbers * PER_DAY[unit] / PER_DAY[counted]
-
-
-def to_text(values: Any) -> Any:
-    """Values of any kind as text, null where one is missing or the text is empty."""
-    values = plain_values(values)
-    if arrow_kind(values.type) == "null":
-        return pc.cast(values, pa.string())
-    if not _is_text(values.type):
-        values = pc.cast(values, pa.string())
-    return null_where(values, pc.equal(values, ""))
 
 
 def to_mask(booleans: Any) -> NDArray[np.bool_]:

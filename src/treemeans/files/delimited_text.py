@@ -13,13 +13,17 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv as pacsv
 
-from treemeans.files.file_errors import InputError, check_different, check_names, quoted
-from treemeans.files.parse_text import MISSING_WORDS
+from treemeans.files.file_errors import InputError, check_different, quoted, quoted_list
 from treemeans.files.table_source import TableSource, no_rows, unreadable
 
 DELIMITERS = (",", ";", "\t", "|")
 BLOCK = 1 << 22  # bytes that are parsed at once; a row cannot be longer
 _MAX_RECORDS = 50  # records from which the delimiter is found
+_VALUES = {
+    "number": re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*"),
+    "date": re.compile(r"\s*\d{4}-\d\d-\d\d.*"),
+    "boolean": re.compile(r"\s*(true|false)\s*", re.IGNORECASE),
+}
 _POINT = re.compile(r"\s*[+-]?\d+\.\d+\s*")
 _COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
@@ -46,35 +50,13 @@ def detect_format(source: TableSource) -> TextFormat:
     text = _decode_head(source)
     delimiter = _find_delimiter(text, source.name_format.delimiter)
     names = _read_names(source, delimiter)
-    if _is_data(names):
+    if _is_data(names, _first_records(text, delimiter)[1:]):
         raise InputError(
-            f"{source.label} starts with numbers; put a line with the names of the columns first."
+            f"{source.label} seems to have no line of names: it starts with "
+            f"{quoted_list(names)}; put a line with the names of the columns first."
         )
     check_different(names, source.label)
     return TextFormat(names, delimiter, _find_decimal(text, delimiter))
-
-
-def read_text(source: TableSource, columns: Sequence[str] | None) -> pa.Table:
-    """The whole file, with the types that pyarrow infers from all of its values."""
-    source = source.rereadable()
-    text_format = detect_format(source)
-    check_names(columns or (), text_format.names, source.label)
-    options = pacsv.ConvertOptions(
-        include_columns=list(columns or text_format.names),
-        decimal_point=text_format.decimal,
-        null_values=MISSING_WORDS,
-    )
-    try:
-        with source.open() as stream:
-            table = pacsv.read_csv(stream, _read_options(), _parse_options(text_format), options)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise _parse_error(source, text_format, error) from error
-    for field in table.schema:
-        if pa.types.is_binary(field.type):
-            raise _not_utf8(source.label, f"column {quoted(field.name)}")
-    if table.num_rows:
-        _check_closed(source, text_format, table)
-    return table
 
 
 def read_text_batches(
@@ -193,14 +175,42 @@ def _read_names(source: TableSource, delimiter: str) -> list[str]:
     return names
 
 
-def _is_data(names: Sequence[str]) -> bool:
-    """Whether the first line is data: mostly numbers that do not count up, as 0, 1, 2 do."""
-    numbers = [name for name in names if re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*", name)]
-    if 2 * len(numbers) <= len(names):
-        return False
-    values = [float(name) for name in numbers]
-    start = values[0] if len(values) > 1 else 0
-    return values != [start + i for i in range(len(values))]
+def _is_data(names: Sequence[str], records: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line is data: its texts are like the values below them.
+
+    A date or a decimal as the name of dates or decimals shows it, and so does a text that is also
+    a value of its column. A whole number may be a name: two such names show it, unless they count
+    up, as 0, 1, 2 or 2021, 2022, 2023 do.
+    """
+    signs = [
+        _sign_of_data(name, [r[i] for r in records if len(r) > i]) for i, name in enumerate(names)
+    ]
+    if not records:
+        signs = [2 if _kind_of_value(name) == "number" else 0 for name in names]
+        signs = signs if 2 * signs.count(2) > len(names) else []
+    numbers = [float(name) for name in names if _kind_of_value(name) == "number"]
+    start = numbers[0] if len(numbers) > 1 else 0
+    if numbers and numbers == [start + i for i in range(len(numbers))]:
+        signs = [sign for name, sign in zip(names, signs, strict=False) if not _kind_of_value(name)]
+    return sum(signs) >= 2
+
+
+def _sign_of_data(name: str, values: Sequence[str]) -> int:
+    """How much speaks for a name being data: 2 is enough."""
+    kind = _kind_of_value(name)
+    if not kind:
+        return 2 if name.strip() and name in values else 0
+    if not values or any(_kind_of_value(value) != kind for value in values):
+        return 0
+    return 1 if name.strip().isdigit() else 2
+
+
+def _kind_of_value(text: str) -> str:
+    """Number, date or boolean; empty for what may be a name."""
+    for kind, pattern in _VALUES.items():
+        if pattern.fullmatch(text):
+            return kind
+    return ""
 
 
 def _parse_error(source: TableSource, text_format: TextFormat, error: Exception) -> InputError:

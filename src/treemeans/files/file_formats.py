@@ -9,6 +9,9 @@ KINDS = {
     ".csv": "text",
     ".tsv": "text",
     ".txt": "text",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
@@ -16,7 +19,7 @@ KINDS = {
     ".ipc": "arrow",
 }
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-READABLE_FORMATS = "CSV, TSV, Parquet or Arrow"
+READABLE_FORMATS = "CSV, TSV, JSON lines, Parquet or Arrow"
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ def format_from_name(path: Path) -> FileFormat:
     compression = COMPRESSIONS.get(suffixes[-1]) if suffixes else None
     last = suffixes[-2:-1] if compression else suffixes[-1:]
     kind = KINDS.get(last[0], "") if last else ""
+    if kind == "json":
+        return FileFormat("json", compression=compression)
     if kind != "text":
         return FileFormat() if compression else FileFormat(kind)
     return FileFormat("text", {".csv": ",", ".tsv": "\t"}.get(last[0], ""), compression)

@@ -1,4 +1,4 @@
-"""Tables from CSV, TSV, Parquet and Arrow files, whole or in batches."""
+"""Tables from CSV, TSV, JSON lines, Parquet and Arrow files, whole or in batches."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import ipc
+from pyarrow import json as pajson
 from pyarrow import parquet as pq
 
-from treemeans.files.delimited_text import detect_format, read_text, read_text_batches
+from treemeans.files.delimited_text import detect_format, read_text_batches
 from treemeans.files.file_errors import check_different, check_names
-from treemeans.files.infer_types import infer_schema, parse_batch
 from treemeans.files.table_source import TableSource, no_rows, open_source, unreadable
+from treemeans.files.text_types import TextType, parse_as
 
 BATCH_ROWS = 1 << 16
+_ALL_ROWS = 1 << 40
 _DECIMAL = b"treemeans.decimal"  # key in the metadata of values that are given as text
 
 
@@ -43,16 +45,7 @@ def read_table(source: str | Path, columns: Sequence[str] | None = None) -> pa.T
     >>> read_table(path).to_pydict()
     {'age': [31, 42], 'income': [1.5, 2.25]}
     """
-    opened = open_source(source)
-    columns = _unique(columns)
-    if opened.kind == "text":
-        table = read_text(opened, columns)
-    else:
-        batches = list(_binary_batches(opened, columns, BATCH_ROWS))
-        table = pa.Table.from_batches(batches) if batches else None
-    if table is None or not table.num_rows:
-        raise no_rows(opened.label)
-    return table
+    return pa.Table.from_batches(list(read_batches(source, columns, batch_rows=_ALL_ROWS)))
 
 
 def read_batches(
@@ -96,6 +89,8 @@ def read_batches(
     columns = _unique(columns)
     if opened.kind == "text":
         batches = _text_batches(opened, columns, text)
+    elif opened.kind == "json":
+        batches = _json_batches(opened, columns)
     else:
         batches = _binary_batches(opened, columns, batch_rows)
     return _require_rows(opened, _split(batches, batch_rows))
@@ -119,9 +114,37 @@ def _text_batches(
     if text is True:
         metadata = {_DECIMAL: decimal.encode()}
         return (batch.replace_schema_metadata(metadata) for batch in batches)
-    schema = infer_schema(batches, set(text or ()), decimal)
+    types: dict[str, TextType] = {}
+    for batch in batches:
+        for name, values in zip(batch.schema.names, batch.columns, strict=True):
+            types.setdefault(name, TextType(decimal)).add(values)
+    for name in text or ():
+        types[name] = TextType(decimal, [])
     second_pass = read_text_batches(source, text_format, columns)
-    return (parse_batch(batch, schema, decimal) for batch in second_pass)
+    return (_parse_batch(batch, types) for batch in second_pass)
+
+
+def _parse_batch(batch: pa.RecordBatch, types: dict[str, TextType]) -> pa.RecordBatch:
+    """A batch of text, parsed; amounts stay text, since a unit belongs to them."""
+    parsed = [
+        parse_as(values, "text") if types[name].name == "amount" else types[name].parse(values)
+        for name, values in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(parsed, names=batch.schema.names)
+
+
+def _json_batches(source: TableSource, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    """JSON lines, which are read whole: their types may differ from block to block."""
+    try:
+        with source.open() as stream:
+            table = pajson.read_json(
+                stream, pajson.ReadOptions(block_size=max(len(source.head), 1 << 24))
+            )
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise unreadable(source.label, error) from error
+    check_different(table.schema.names, source.label)
+    check_names(columns or (), table.schema.names, source.label)
+    return iter(table.select(list(columns or table.schema.names)).combine_chunks().to_batches())
 
 
 def _binary_batches(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import io
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -24,13 +25,7 @@ _UNSUPPORTED = {
     b"FEA1": "a Feather file of version 1",
     b"SQLite format 3\0": "a SQLite database",
 }
-_UNSUPPORTED_SUFFIXES = {
-    ".json": "JSON",
-    ".jsonl": "JSON",
-    ".ndjson": "JSON",
-    ".orc": "ORC",
-    ".avro": "Avro",
-}
+_UNSUPPORTED_SUFFIXES = {".orc": "ORC", ".avro": "Avro"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class TableSource:
     Attributes
     ----------
     label : its name for messages
-    kind : "text", "parquet", "arrow" (a file) or "stream" (an Arrow stream)
+    kind : "text", "json" (lines), "parquet", "arrow" (a file) or "stream" (an Arrow stream)
     name_format : the format that its name says
     head : its first bytes, decompressed
     open : opens it at the start, decompressed
@@ -122,6 +117,8 @@ def _identify(
     if kind == name_format.kind and kind in ("parquet", "arrow") and not _kind(head):
         name = "a Parquet" if kind == "parquet" else "an Arrow"
         raise InputError(f"{label} is not {name} file, in spite of its name; write it again.")
+    if kind == "json" and head.lstrip().startswith(b"["):
+        raise InputError(f"{label} is one JSON array; write a line for each row (JSON lines).")
     if kind == "text" and b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{label} is of an unknown format; give {READABLE_FORMATS}.")
     return TableSource(label, kind, name_format, head, raw, can_reread)
@@ -148,7 +145,8 @@ def _decompressed(
         raise InputError(f"{label} is empty; there must be a line of names and rows of data.")
     if _kind(inner) in ("parquet", "arrow") or b"\0" in inner:
         raise InputError(f"{label} is compressed; only text may be, so decompress it first.")
-    return TableSource(label, _kind(inner) or "text", name_format, inner, opened, can_reread)
+    kind = _kind(inner) or name_format.kind or "text"
+    return TableSource(label, kind, name_format, inner, opened, can_reread)
 
 
 def _decompress_head(stream: Any) -> bytes:
@@ -177,7 +175,9 @@ def _kind(head: bytes) -> str:
         return "parquet"
     if head.startswith(b"ARROW1\0\0"):
         return "arrow"
-    return "stream" if head.startswith(b"\xff\xff\xff\xff") else ""
+    if head.startswith(b"\xff\xff\xff\xff"):
+        return "stream"
+    return "json" if re.match(rb'\s*\{\s*"', head) else ""
 
 
 def no_rows(label: str) -> InputError:

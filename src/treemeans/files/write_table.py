@@ -253,7 +253,7 @@ def _check_target(path: Path, named: Path, *, force: bool) -> FileFormat:
         raise InputError(f"There is no folder {quoted_path(path.parent)}; make it first.")
     if path.exists() and not path.is_file():
         return found if found.kind else FileFormat("text", ",")
-    if not found.kind:
+    if found.kind not in ("text", "parquet", "arrow"):
         raise InputError(
             f"{quoted_path(named)} does not say what to write; name it .csv, .tsv, .parquet or "
             ".arrow."

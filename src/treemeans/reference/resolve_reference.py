@@ -1,10 +1,11 @@
 """The reference clustering: whatever the user brings, turned into centers and costs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -14,8 +15,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter
 
 from treemeans import _core
+from treemeans.columns import Columns, plain_columns
 from treemeans.columns.dates import dates_as_days
 from treemeans.costs import CostTable
+from treemeans.preparation import TablePreparation
 from treemeans.reference.fast_kmeans import FastKMeans
 from treemeans.rows import Table
 from treemeans.validation import check_enough_rows, check_not_tiny, is_named_reference
@@ -31,16 +34,17 @@ class Reference:
     ----------
     centers : (n_clusters, dimension of the space)
     pipeline : what takes the columns of X to that space; None where X is the space itself
-    given : whether it came ready, fitted on who knows what; it is shown X as the user gave it,
-        while one fitted here is shown dates as days
+    given : whether it came ready, fitted on who knows what
+    untouched : whether the pipeline takes X as the user gave it; else dates as days
     start_agreement : of `FastKMeans`, adjusted Rand index of each start and the clustering chosen;
         None where the clusterer does not tell
     """
 
     centers: NDArray[np.float64]
-    pipeline: Pipeline | None
+    pipeline: Pipeline | TablePreparation | None
     given: bool
     start_agreement: NDArray[np.float64] | None = None
+    untouched: bool = False
 
     @property
     def n_clusters(self) -> int:
@@ -49,9 +53,12 @@ class Reference:
 
     def space(self, X: Any, raw: Any) -> Any:
         """X in the space of the centers. ``raw``: X as the user gave it, names and all."""
-        if self.pipeline is not None:
+        if isinstance(self.pipeline, TablePreparation):
+            X = self.pipeline.transform(X)
+        elif self.pipeline is not None:
+            as_given = self.given or self.untouched
             X = check_array(
-                self.pipeline.transform(raw if self.given else dates_as_days(raw)),
+                self.pipeline.transform(raw if as_given else dates_as_days(raw)),
                 accept_sparse=("csr", "csc"),
                 dtype=[np.float64, np.float32],
                 input_name="What the reference pipeline makes of X",
@@ -84,26 +91,89 @@ def fit_reference(
     random_state: Any,
     n_jobs: int | None = None,
     verbose: bool = False,
+    columns: Columns | None = None,
+    scale: str = "auto",
 ) -> Reference:
-    """Centers of ``reference``: a name, an array, or a clusterer or pipeline, fitted if need be."""
+    """Centers of ``reference``: a name, an array, or a clusterer or pipeline, fitted if need be.
+
+    ``columns`` describe X if the table is not all numbers.
+    """
     if n_clusters is not None:
         check_enough_rows(X.shape[0], n_clusters)
-    if is_named_reference(reference):
-        check_not_tiny(X)
-        assert n_clusters is not None
-        named = _named_reference(reference or "fast", n_clusters, random_state, n_jobs, verbose)
-        with config_context(assume_finite=True):  # the caller has looked
-            named.fit(X, sample_weight=sample_weight)
-        return ready_reference(named, n_clusters, X.shape, given=False)
     if isinstance(reference, FrozenEstimator):
         reference = reference.estimator
+    if is_named := is_named_reference(reference):
+        assert n_clusters is not None
+        reference = _named_reference(reference or "fast", n_clusters, random_state, n_jobs, verbose)
+    prepared = _preparation(reference, X, sample_weight, columns, scale)
+    if prepared is not None:
+        rows = prepared.transform(X)
+        check_clusterer(last_step(reference))
+        fitted = _fitted_clone(last_step(reference), rows, sample_weight, random_state)
+        return replace(ready_reference(fitted, n_clusters, rows.shape, False), pipeline=prepared)
+    if is_named:
+        check_not_tiny(X)
+        with config_context(assume_finite=True):  # the caller has looked
+            reference.fit(X, sample_weight=sample_weight)
+        return ready_reference(reference, n_clusters, X.shape, given=False)
     if not hasattr(reference, "fit"):
         return ready_reference(reference, n_clusters, X.shape, given=True)
     check_clusterer(last_step(reference))
-    given = is_fitted(reference)
+    given, untouched = is_fitted(reference), False
     if not given:
-        reference = _fitted_clone(reference, dates_as_days(raw), sample_weight, random_state)
-    return ready_reference(reference, n_clusters, X.shape, given)
+        reference, untouched = _fit_on_table(reference, raw, sample_weight, random_state)
+    return replace(ready_reference(reference, n_clusters, X.shape, given), untouched=untouched)
+
+
+def _preparation(
+    reference: Any,
+    X: Any,
+    weights: NDArray[np.float64] | None,
+    columns: Columns | None,
+    scale: str,
+) -> TablePreparation | None:
+    """What makes coordinates for k-means of X; None if X is clustered as it is, or by a pipeline.
+
+    A table that is not all numbers is always prepared, one that is only if it is to be scaled.
+    """
+    is_pipeline = isinstance(reference, Pipeline) and len(reference) > 1
+    if is_pipeline or (columns is None and scale in ("auto", "none")):
+        if is_pipeline and scale != "auto":
+            raise ValueError(
+                f"scale={scale!r} is for a reference that is no pipeline; scale in the pipeline."
+            )
+        return None
+    fitted = reference is not None and (not hasattr(reference, "fit") or is_fitted(reference))
+    if fitted:
+        what = "has categories, dates or missing values" if columns else "is to be scaled"
+        raise ValueError(
+            f"The table {what}, so centers of another space are no reference for it; pass a "
+            "clusterer that is not fitted, or a pipeline that takes the table."
+        )
+    if sparse.issparse(X):
+        raise ValueError(
+            f"scale={scale!r} needs a dense table; pass a pipeline as reference to scale a sparse "
+            "one, for example with MaxAbsScaler."
+        )
+    described = plain_columns(X.shape[1]) if columns is None else columns
+    return TablePreparation.of(described, X, weights, scale)
+
+
+def _fit_on_table(
+    reference: Any, raw: Any, weights: NDArray[np.float64] | None, random_state: Any
+) -> tuple[Any, bool]:
+    """A pipeline fitted to the table as the user gave it, or to dates as days if that fails.
+
+    Scalers do not take dates, other transformers want them: numpy raises a TypeError if dates
+    meet numbers in one array.
+    """
+    try:
+        return _fitted_clone(reference, raw, weights, random_state), True
+    except TypeError:
+        days = dates_as_days(raw)
+        if days is raw:
+            raise
+        return _fitted_clone(reference, days, weights, random_state), False
 
 
 def ready_reference(

@@ -105,6 +105,10 @@ class PartitionedData:
         binary = bool(self.summary.binary[features].all())
         return binary and self.map_reduce(CheckOneHot(features))
 
+    def range_of(self, feature: int) -> tuple[float, float]:
+        """The smallest and the largest value of a column."""
+        return float(self.summary.low[feature]), float(self.summary.high[feature])
+
 
 @dataclass(frozen=True)
 class CheckOneHot(MapReduceStep[bool]):

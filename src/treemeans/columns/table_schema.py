@@ -1,0 +1,345 @@
+"""What is known of the columns of a table, and what becomes of each: the schema.
+
+There is one inference for data frames and files, whole or in batches: a ``ColumnSummary`` takes in
+the values, batch by batch and in bounded memory, and ``plan_column`` decides from it alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from treemeans.columns.column import Column, Columns
+from treemeans.columns.frame_values import count_texts, to_floats, value_kind
+
+MOST_CATEGORIES = 10_000  # different texts of a column; more are no categories
+_FEW_CATEGORIES = 20  # so many may occur in few rows, as in small tables
+_IDENTIFIER = re.compile(
+    r"(?i:(^|[_\s.-])(id|uuid|guid|key)$|^(index|unnamed: 0)?$)|[a-z](Id|ID|Key)$"
+)
+_READ_AS = {
+    "number": "number",
+    "integer": "whole number",
+    "flag": "0 or 1",
+    "boolean": "true or false",
+    "date": "date",
+    "time": "date and time",
+    "duration": "duration",
+    "null": "nothing",
+}
+
+
+@dataclass
+class ColumnSummary:
+    """What one pass over the values of a column has found.
+
+    Attributes
+    ----------
+    name : str
+    kind : as ``value_kind`` says
+    n_rows, n_missing, n_infinite : int
+    low, high : range of the finite numbers; of dates, in days since 1970
+    whole : whether all finite numbers are whole
+    texts : how often each text occurs; of more than ``MOST_CATEGORIES``, not of all
+    unit : what stands after the numbers in a file, such as % or €
+    written : how the file writes the values, where that is not plain; a clause for the user
+    """
+
+    name: str
+    kind: str
+    n_rows: int = 0
+    n_missing: int = 0
+    n_infinite: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+    whole: bool = True
+    texts: dict[str, int] = field(default_factory=dict)
+    unit: str = ""
+    written: str = ""
+
+    def add(self, series: Any, *, as_text: bool = False) -> None:
+        """Take in more values; ``as_text``: they are categories, whatever their type."""
+        kind = value_kind(series)
+        if kind == "null":
+            self.n_rows += len(series)
+            self.n_missing += len(series)
+            return
+        self.kind = _wider(self.kind, "text" if as_text and not kind.startswith("holds") else kind)
+        self.n_rows += len(series)
+        if self.kind == "text":
+            self._add_texts(series)
+        elif not self.kind.startswith("holds"):
+            self._add_numbers(to_floats(series, kind))
+
+    def _add_texts(self, series: Any) -> None:
+        self.n_missing += int(series.is_null().sum())
+        if len(self.texts) > MOST_CATEGORIES:
+            return
+        for text, count in count_texts(series).items():
+            self.texts[text] = self.texts.get(text, 0) + count
+
+    def _add_numbers(self, values: Any) -> None:
+        finite = np.isfinite(values)
+        if not finite.all():
+            self.n_infinite += int(np.isinf(values).sum())
+            self.n_missing += int(np.isnan(values).sum())
+            values = values[finite]
+        if len(values):
+            self.low = min(self.low, float(values.min()))
+            self.high = max(self.high, float(values.max()))
+            self.whole = self.whole and bool((values == np.floor(values)).all())
+
+    @property
+    def n_present(self) -> int:
+        """Rows that have a value."""
+        return self.n_rows - self.n_missing
+
+
+def _wider(one: str, other: str) -> str:
+    """The kind that holds the values of two batches."""
+    if one in (other, "null"):
+        return other
+    for kinds in (("integer", "number"), ("date", "time")):
+        if {one, other} == set(kinds):
+            return kinds[1]
+    return one if one.startswith("holds") else other if other.startswith("holds") else one
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What becomes of a column of the user's table.
+
+    Attributes
+    ----------
+    name : str
+    read_as : what it is taken for, in words
+    n_missing : rows in which it has no value
+    column : how the tree knows it; None if it is left out
+    becomes : what becomes of it and why, in words
+    problem : why the table cannot be used with this column, and what to do; else empty
+    """
+
+    name: str
+    read_as: str
+    n_missing: int = 0
+    column: Column | None = None
+    becomes: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """The columns of a table: what each is read as, what is missing, what becomes of it.
+
+    ``print`` it for a table of all columns.
+
+    Attributes
+    ----------
+    plans : tuple of ColumnPlan
+    n_rows : int
+    """
+
+    plans: tuple[ColumnPlan, ...]
+    n_rows: int
+
+    @property
+    def columns(self) -> Columns:
+        """The columns that are used."""
+        return tuple(plan.column for plan in self.plans if plan.column is not None)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether a column that is used lacks values, which are not replaced."""
+        return any(
+            plan.n_missing and plan.column is not None and plan.column.missing is None
+            for plan in self.plans
+        )
+
+    @property
+    def left_out(self) -> tuple[ColumnPlan, ...]:
+        """The columns that are not used, without those that the user excluded."""
+        return tuple(
+            plan for plan in self.plans if plan.column is None and plan.becomes != _EXCLUDED
+        )
+
+    @property
+    def problems(self) -> list[str]:
+        """What must be put right first, one sentence each."""
+        return [plan.problem for plan in self.plans if plan.problem]
+
+    def __str__(self) -> str:
+        rows = [("column", "read as", "missing", "what becomes of it")]
+        for plan in self.plans:
+            missing = f"{plan.n_missing:,}" if plan.n_missing else ""
+            rows.append((plan.name, plan.read_as, missing, plan.problem or plan.becomes))
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        lines = [
+            f"{name:<{widths[0]}}  {read_as:<{widths[1]}}  {missing:>{widths[2]}}  {becomes}"
+            for name, read_as, missing, becomes in rows
+        ]
+        return "\n".join(line.rstrip() for line in lines)
+
+
+_EXCLUDED = "left out, as you asked"
+
+
+def summarize(
+    batches: Iterable[Any], names: Sequence[str], as_text: Iterable[str] = ()
+) -> dict[str, ColumnSummary]:
+    """Summaries of some columns of frames of narwhals."""
+    found = {name: ColumnSummary(name, "null") for name in names}
+    texts = set(as_text)
+    for batch in batches:
+        for name, summary in found.items():
+            summary.add(batch[name], as_text=name in texts)
+    return found
+
+
+def plan_columns(
+    summaries: Mapping[str, ColumnSummary],
+    *,
+    asked: Iterable[str] = (),
+    excluded: Iterable[str] = (),
+    in_file: bool = False,
+) -> TableSchema:
+    """Decide what becomes of each column.
+
+    Parameters
+    ----------
+    summaries : by name
+    asked : columns that the user named, which are used if they can be
+    excluded : columns that the user does not want
+    in_file : whether columns are left out by what their names and values look like: whole numbers
+        named like identifiers, columns with one value
+    """
+    wanted, unwanted = set(asked), set(excluded)
+    plans = []
+    for name, summary in summaries.items():
+        if name in unwanted:
+            plans.append(ColumnPlan(name, _read_as(summary), summary.n_missing, None, _EXCLUDED))
+        else:
+            plans.append(plan_column(summary, asked=name in wanted, in_file=in_file))
+    n_rows = max((summary.n_rows for summary in summaries.values()), default=0)
+    return TableSchema(tuple(plans), n_rows)
+
+
+def plan_column(
+    summary: ColumnSummary, *, asked: bool = False, in_file: bool = False
+) -> ColumnPlan:
+    """Decide what becomes of a column.
+
+    Examples
+    --------
+    >>> visits = ColumnSummary("visits", "integer", n_rows=3, low=2, high=5)
+    >>> plan_column(visits).column.kind
+    'integer'
+    """
+    name = summary.name
+    told = ColumnPlan(name, _read_as(summary), summary.n_missing)
+    if summary.kind.startswith("holds"):
+        return replace(told, read_as="", problem=_not_supported(name, summary.kind))
+    if summary.n_present == 0:
+        return _left_out(told, "it has no values", asked)
+    if summary.n_infinite:
+        s = "" if summary.n_infinite == 1 else "s"
+        return replace(
+            told,
+            problem=f"Column {name!r} has {summary.n_infinite} infinite value{s}; replace "
+            "infinities by numbers or by missing values.",
+        )
+    if summary.kind == "text":
+        return _plan_text(told, summary, asked=asked, in_file=in_file)
+    if in_file and summary.low == summary.high and not summary.n_missing:
+        return _left_out(told, "every value is the same", asked)
+    if in_file and not asked and _is_identifier(summary):
+        return _left_out(told, "it looks like an identifier", asked)
+    return replace(told, column=_column_of(summary), becomes=_used(summary))
+
+
+def looks_like_identifier(name: str) -> bool:
+    """Whether a column is named as columns are that identify rows."""
+    return _IDENTIFIER.search(name) is not None
+
+
+def _is_identifier(summary: ColumnSummary) -> bool:
+    """Whether whole numbers identify rows: by the name, and by a range with room for all rows."""
+    has_room = summary.high - summary.low + 1 >= summary.n_rows
+    return summary.kind == "integer" and has_room and looks_like_identifier(summary.name)
+
+
+def _plan_text(
+    told: ColumnPlan, summary: ColumnSummary, *, asked: bool, in_file: bool
+) -> ColumnPlan:
+    n = len(summary.texts)
+    number = f"{n:,}" if n <= MOST_CATEGORIES else f"more than {MOST_CATEGORIES:,}"
+    if n > MOST_CATEGORIES and asked:
+        return replace(
+            told,
+            problem=f"Column {told.name!r} has {number} different texts, too many for "
+            "categories; group the rare ones first, or leave the column out.",
+        )
+    differ = n > summary.n_present / 2
+    if n > MOST_CATEGORIES or (not asked and differ and n > _FEW_CATEGORIES):
+        why = f"it has {number} different texts in {summary.n_present:,} rows, so it identifies "
+        return _left_out(told, f"{why}rows or is free text", asked)
+    if not asked and in_file and n == summary.n_rows and looks_like_identifier(told.name):
+        return _left_out(told, "it looks like an identifier", asked)
+    if in_file and n == 1 and not summary.n_missing:
+        return _left_out(told, f"every value is {next(iter(summary.texts))!r}", asked)
+    column = Column(told.name, "codes", categories=tuple(sorted(summary.texts)))
+    return replace(told, column=column, becomes=_used(summary))
+
+
+def _column_of(summary: ColumnSummary) -> Column:
+    name, kind = summary.name, summary.kind
+    if kind == "boolean":
+        return Column(name, "flag", typed=True)
+    if kind in ("date", "time"):
+        return Column(name, "date" if summary.whole else "time", "D", typed=True)
+    if kind == "duration":
+        return Column(name, "duration", "D", typed=True)
+    if summary.whole and not summary.unit:
+        is_flag = summary.low >= 0 and summary.high <= 1
+        return Column(name, "flag" if is_flag else "integer")
+    return Column(name, "number", summary.unit)
+
+
+def _read_as(summary: ColumnSummary) -> str:
+    if summary.kind == "text":
+        n = len(summary.texts)
+        more = f"{n:,}" if n <= MOST_CATEGORIES else f">{MOST_CATEGORIES:,}"
+        return f"category ({more} value{'' if n == 1 else 's'})"
+    kind = summary.kind
+    if kind in ("integer", "number") and summary.whole and not summary.unit:
+        kind = "flag" if summary.low >= 0 and summary.high <= 1 else "integer"
+    if kind == "time" and summary.whole:
+        kind = "date"
+    return f"{_READ_AS.get(kind, '')}{f' in {summary.unit}' if summary.unit else ''}"
+
+
+def _used(summary: ColumnSummary) -> str:
+    words = "cut by its values"
+    if summary.kind == "text":
+        words = "cut by sets of its values"
+    if summary.n_missing:
+        words += "; missing values take a side at each cut"
+    return f"{words}; {summary.written}" if summary.written else words
+
+
+def _left_out(told: ColumnPlan, why: str, asked: bool) -> ColumnPlan:
+    if asked:
+        return replace(told, problem=f"Column {told.name!r} cannot be used: {why}; leave it out.")
+    return replace(told, becomes=f"left out: {why}")
+
+
+def _not_supported(name: str, kind: str) -> str:
+    if kind.startswith("holds both"):
+        return (
+            f"Column {name!r} {kind} values; convert them to one type, "
+            f"for example with df[{name!r}].astype(str)."
+        )
+    return f"Column {name!r} {kind}, which have no order and no categories; leave it out."

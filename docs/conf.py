@@ -1,10 +1,14 @@
 """How the documentation is built: ``sphinx-build -W --keep-going docs docs/_build``."""
 
 import re
+import sys
+from pathlib import Path
 
 from sphinx.application import Sphinx
 
 from treemeans import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))  # for write_commands
 
 project = "treemeans"
 author = "The treemeans developers"
@@ -38,6 +42,14 @@ def without_last_blank_line(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
 
 
+def write_commands(app: Sphinx) -> None:
+    """Make the page of the commands from the commands."""
+    from write_commands import main
+
+    main()
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.connect("builder-inited", write_commands)
     app.connect("source-read", without_last_blank_line)

@@ -7,7 +7,9 @@ import pytest
 import treemeans
 from docs.draw_tree import readme_model
 from docs.rewrite import BLOCK, PAGES, ROOT, rewritten
+from docs.write_commands import commands_page
 from treemeans import ExKMC, baselines
+from treemeans.cli.app import app
 
 DOCS = ROOT / "docs"
 TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
@@ -119,6 +121,21 @@ def test_pictures_exist_and_are_small():
             picture = (ROOT / page).parent / "".join(names)
             assert picture.is_file(), (page, names)
             assert picture.stat().st_size < 100_000, picture
+
+
+def test_the_page_of_commands_has_every_command_and_option():
+    from typer.main import get_command
+
+    page = commands_page()
+    commands = get_command(app).commands
+    assert {"fit", "predict", "report"} <= commands.keys()
+    for name, command in commands.items():
+        section = page.partition(f"## treemeans {name}\n")[2].partition("\n## ")[0]
+        assert command.help.split()[0] in section
+        for option in command.params:
+            if option.name not in ("help", "debug"):
+                wanted = option.opts[0] if option.opts[0].startswith("-") else option.name.upper()
+                assert f"`{wanted}`" in section, (name, option.name)
 
 
 REFERENCE = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.rst"))

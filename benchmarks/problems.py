@@ -35,6 +35,8 @@ class Problem:
 
     def load(self, dtype: Any = np.float64) -> Matrix:
         """The table. In an environment without treemeans, a copy that `export` wrote."""
+        if self.source == "blobs":
+            return _blobs(self.rows or 0, self.k).astype(dtype, copy=False)
         try:
             from treemeans import datasets
         except ImportError:
@@ -67,8 +69,18 @@ _ALL = (
     Problem("cifar10", "cifar10", 10),
     Problem("synthetic_1", "synthetic_1", 3),
     Problem("synthetic_2", "synthetic_2", 30),
+    Problem("blobs_2m", "blobs", 20, rows=2_000_000),
 )
 PROBLEMS = {problem.name: problem for problem in _ALL}
+SPEED_ONLY = ("cifar10_10k", "blobs_2m")  # not sets of the paper
+
+
+def _blobs(n: int, k: int) -> NDArray[np.float64]:
+    """A made table of 20 columns, its clusters close enough to be hard to tell apart."""
+    from sklearn.datasets import make_blobs
+
+    X: NDArray[np.float64] = make_blobs(n, 20, centers=k, cluster_std=3.0, random_state=0)[0]
+    return X
 
 
 def data_folder() -> Path | None:

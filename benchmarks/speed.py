@@ -20,11 +20,12 @@ from benchmarks.problems import PROBLEMS, input_bytes, kmeans_cost, reference, s
 from benchmarks.runner import Task
 from benchmarks.tables import Table, number
 from benchmarks.targets import Target, target_table
+from benchmarks.whole_fit import LARGE, SHARE_OF_KMEANS_FIT, fit_with_kmeans, share, whole_table
 
 # The problems large enough to tell methods apart by their time, and one that must not wait.
 NAMES = (
     *("iris", "avila", "covtype", "20newsgroups"),
-    *("cifar10_10k", "cifar10", "synthetic_2"),
+    *("cifar10_10k", "cifar10", "synthetic_2", "blobs_2m"),
 )
 REPEATS = {"iris": 50}  # milliseconds, so that its best time needs more fits
 PREDICTIONS = 7
@@ -100,6 +101,10 @@ def tasks(problems: Sequence[str], repeat: int, official: str | None) -> list[Ta
         found.append(
             Task(f"{problem}/kmeans", "benchmarks.speed:measure_kmeans", {"problem": problem})
         )
+        found.extend(
+            Task(f"{problem}/{kind}", f"benchmarks.whole_fit:measure_{kind}", fit)
+            for kind in (("whole", "faiss", "cart") if problem not in REPEATS else ("whole",))
+        )
         for threads in (1, 2) if problem not in REPEATS else (1,):
             arguments = {**fit, "method": "exkmc_imm", "threads": threads}
             key = f"{problem}/treemeans_{threads}"
@@ -121,7 +126,11 @@ def summary(results: Results, about: str) -> Summary:
     """The tables of the page."""
     targets = [target for problem, row in results.items() for target in _targets(problem, row)]
     failed = "\n".join([*_disturbed(results), *_failures(results)])
-    tables = {"times": _times(results), "targets": target_table(targets)}
+    tables = {
+        "whole fit": whole_table(results),
+        "times": _times(results),
+        "targets": target_table(targets),
+    }
     return Summary(tables, {"machine": about, "failures": failed or "All fits were measured."})
 
 
@@ -139,7 +148,7 @@ def _time_line(problem: str, row: dict[str, Any]) -> list[str]:
     size = [str(row["kmeans"].get(key, "-")) for key in ("n", "d")]
     kinds = ("kmeans", "official_1", "treemeans_1", "treemeans_2")
     seconds = [number(row.get(kind, {}).get("seconds")) for kind in kinds]
-    reads = _ratio(ours.get("seconds"), ours.get("read_seconds"))
+    reads = share(ours.get("seconds"), ours.get("read_seconds"))
     memory = [_memory(each) for each in (ours, official)]
     costs = [number(each.get("cost_ratio"), 4) for each in (ours, official)]
     k = str(PROBLEMS[problem].k)
@@ -157,27 +166,27 @@ def _targets(problem: str, row: dict[str, Any]) -> Iterator[Target]:
         return
     if problem in FASTER_THAN_OFFICIAL:
         limit = FASTER_THAN_OFFICIAL[problem]
-        yield Target(problem, "times the official speed", limit, True, _ratio(official, ours))
+        yield Target(problem, "times the official speed", limit, True, share(official, ours))
     if problem in SHARE_OF_KMEANS:
-        share = _ratio(ours, row["kmeans"].get("seconds"))
+        part = share(ours, row["kmeans"].get("seconds"))
         limit = SHARE_OF_KMEANS[problem]
-        yield Target(problem, "part of KMeans(n_init=10)", limit, False, share)
-    yield Target(problem, "two threads against one", 1.6, True, _ratio(ours, two))
+        yield Target(problem, "part of KMeans(n_init=10)", limit, False, part)
+    if problem in LARGE:
+        whole = share(row.get("whole", {}).get("cpu_seconds"), fit_with_kmeans(row))
+        what = "whole fit / that with KMeans"
+        yield Target(problem, what, SHARE_OF_KMEANS_FIT, False, whole)
+    yield Target(problem, "two threads against one", 1.6, True, share(ours, two))
     # A dense table: half an input; non-zeros: a small multiple of them.
     limit = 4.0 if PROBLEMS[problem].sparse else 0.5
     yield Target(problem, "memory / input", limit, False, _memory(row.get("treemeans_1", {})))
     predict = row.get("predict", {})
-    faster = _ratio(predict.get("cart"), predict.get("treemeans"))
+    faster = share(predict.get("cart"), predict.get("treemeans"))
     yield Target(problem, "times the predict speed of a tree", 3.0, True, faster)
 
 
 def _memory(fit: dict[str, Any]) -> float | None:
     """Peak beyond the input, in sizes of the input."""
-    return _ratio(fit.get("peak_bytes"), fit.get("input_bytes"))
-
-
-def _ratio(one: float | None, other: float | None) -> float | None:
-    return None if one is None or not other else one / other
+    return share(fit.get("peak_bytes"), fit.get("input_bytes"))
 
 
 def _disturbed(results: Results) -> list[str]:
@@ -185,7 +194,7 @@ def _disturbed(results: Results) -> list[str]:
     lines = []
     for problem, row in results.items():
         for kind, fit in row.items():
-            wait = _ratio(fit.get("seconds"), fit.get("cpu_seconds"))
+            wait = share(fit.get("seconds"), fit.get("cpu_seconds"))
             if wait is not None and wait > BUSY and not kind.endswith("_2"):
                 lines.append(f"{problem}, {kind}: took {wait:.2f} times its processor time.")
     return lines

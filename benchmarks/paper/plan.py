@@ -9,10 +9,10 @@ from itertools import product
 
 from benchmarks.methods import METHODS as ALL_METHODS
 from benchmarks.methods import OTHER_PACKAGES
-from benchmarks.problems import PROBLEMS
+from benchmarks.problems import PROBLEMS, SPEED_ONLY
 
 # No import of treemeans here: processes of other packages read this file too.
-NAMES = tuple(name for name in PROBLEMS if name != "cifar10_10k")
+NAMES = tuple(name for name in PROBLEMS if name not in SPEED_ONLY)
 SMALL = ("iris", "wine", "breast_cancer", "digits", "mice_protein", "anuran")
 LARGE = ("avila", "covtype", "20newsgroups", "cifar10")
 REAL = (*SMALL, *LARGE)

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import quality, speed, speed_against
+from benchmarks import quality, speed, speed_against, whole_fit
 from benchmarks.methods import METHODS, OTHER_PACKAGES
 from benchmarks.problems import PROBLEMS, kmeans_cost, reference
 from benchmarks.quality import Plan, Results
@@ -68,7 +68,9 @@ def test_tables_of_speed_and_their_targets():
     fit = {"seconds": 2.0, "cpu_seconds": 2.0, "peak_bytes": 8, "input_bytes": 4}
     fit |= {"read_seconds": 0.5, "cost_ratio": 1.25}
     row = {
-        "kmeans": {"seconds": 400.0, "n": 7, "d": 5},
+        "kmeans": {"seconds": 400.0, "cpu_seconds": 398.0, "n": 7, "d": 5},
+        "whole": fit | {"cpu_seconds": 20.0, "inertia_ratio": 0.99},
+        "faiss": {"error": "not installed"},
         "treemeans_1": fit,
         "treemeans_2": fit | {"seconds": 1.0},
         "official_1": {"error": "it does not run"},
@@ -86,11 +88,18 @@ def test_tables_of_speed_and_their_targets():
     assert verdicts == {
         "times the official speed": "not measured",
         "part of KMeans(n_init=10)": "met",
+        "whole fit / that with KMeans": "met",
         "two threads against one": "met",
         "memory / input": "missed",
         "times the predict speed of a tree": "met",
     }
-    assert made.texts["failures"] == "covtype, official_1: it does not run"
+    assert made.texts["failures"].splitlines() == [
+        "covtype, faiss: not installed",
+        "covtype, official_1: it does not run",
+    ]
+    line = dict(zip(made.tables["whole fit"].head, made.tables["whole fit"].rows[0], strict=True))
+    assert (line["fit s"], line["ratio"], line["faiss s"]) == ("20.0", "0.0500", "-")
+    assert (line["memory"], line["inertia / KMeans"]) == ("2.00", "0.99000")
 
 
 def test_what_speed_measures():
@@ -99,6 +108,8 @@ def test_what_speed_measures():
     assert found["input_bytes"] == 150 * 4 * 8
     assert set(speed.measure_predict("iris")) == {"treemeans", "cart"}
     assert speed.measure_kmeans("iris")["n"] == 150
+    assert whole_fit.measure_whole("iris", 1)["inertia_ratio"] == pytest.approx(1.0, abs=1e-3)
+    assert whole_fit.measure_cart("iris", 1)["cpu_seconds"] > 0
 
 
 def test_two_builds_are_timed_in_turns(capsys):

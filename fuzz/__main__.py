@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from fuzz import laws_export, laws_model, laws_oracle, laws_same  # noqa: F401 (they register)
 from fuzz.case import Case
 from fuzz.draw import draw_case
+from fuzz.files import fuzz_files
 from fuzz.law import LAWS, check_case
 from fuzz.run import default_seed, run
 
@@ -26,6 +28,7 @@ def main() -> int:
     parser.add_argument("--file", type=Path, help="check only the case in this file")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where failures are written")
     parser.add_argument("--most", type=int, default=20, help="stop after so many failures")
+    parser.add_argument("--files", type=int, help="run the command line on so many changed files")
     parser.add_argument("--laws", action="store_true", help="list the laws")
     options = parser.parse_args()
     seed = default_seed() if options.seed is None else options.seed
@@ -40,6 +43,9 @@ def main() -> int:
             else draw_case(seed, options.case)
         )
     print(f"fuzz: seed {seed}", flush=True)
+    if options.files is not None:
+        return check_files(seed, options.files, options.folder)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     result = run(seed, options.seconds, options.fits, options.folder, options.start, options.most)
     for failure in result.failures:
@@ -52,6 +58,16 @@ def main() -> int:
         f"{len(result.failures)} failures"
     )
     return 1 if result.failures else 0
+
+
+def check_files(seed: int, n: int, folder: Path) -> int:
+    ended, failures = fuzz_files(seed, n, folder)
+    print(*failures, sep="\n")
+    print(
+        f"fuzz: seed {seed}: {n} changed files: {ended['worked']} worked, {ended['refused']} were "
+        f"refused, {len(failures)} failures"
+    )
+    return 1 if failures else 0
 
 
 def check_one(case: Case) -> int:

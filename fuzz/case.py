@@ -33,7 +33,7 @@ class Case:
     X : the table, as float64
     storage : how the estimator gets it, a key of `STORAGES`
     weights : of the rows; None for none
-    parameters : of ExKMC, as JSON has them; `reference` and `base_tree` may be a key of
+    parameters : of ExKMC, as JSON has them; `reference` and `base_tree` may also be a key of
         `REFERENCES` or `GIVEN_TREES`, or centers
     seed : of what laws draw at random
     law : the law that failed, where one did
@@ -71,7 +71,7 @@ class Case:
         """An unfitted ExKMC. ``changes``: parameters that differ from the case's."""
         parameters = self.parameters | changes
         reference, base_tree = parameters.get("reference"), parameters.get("base_tree")
-        if isinstance(reference, str):
+        if isinstance(reference, str) and reference in REFERENCES:
             k = parameters["n_clusters"]
             parameters["reference"] = REFERENCES[reference](k, self)
         elif isinstance(reference, list):
@@ -149,7 +149,7 @@ SPARSE = ("csr", "csc", "explicit zeros", "unsorted")
 # ---- references and base trees that are not plain data -------------------------------------------
 
 REFERENCES: dict[str, Callable[[int, Case], Any]] = {
-    "kmeans": lambda k, case: KMeans(k, n_init=1, max_iter=20),
+    "clusterer": lambda k, case: KMeans(k, n_init=1, max_iter=20),
     "scaled": lambda k, case: make_pipeline(
         StandardScaler(with_mean=case.storage not in SPARSE), KMeans(k, n_init=1)
     ),

@@ -123,18 +123,23 @@ CENTERS: dict[str, tuple[float, Callable[[Rng, Floats, int], Floats]]] = {
 }
 
 
+REFERENCE_SHARES = {
+    "centers": 30, "fast": 1.5, "kmeans": 0.2, "clusterer": 0.7, "scaled": 0.5, "pca": 0.5,
+}  # fmt: skip
+
+
 def draw_reference(rng: Rng, X: Floats, storage: str) -> dict[str, Any]:
     """``n_clusters`` and ``reference``."""
     n = len(X)
     k = n if rng.random() < 0.04 and n <= 40 else int(rng.integers(1, min(n, 9) + 1))
-    how = pick(rng, {"centers": 30, "kmeans": 1, "scaled": 0.5, "pca": 0.5, "default": 0.3})
+    how = pick(rng, REFERENCE_SHARES)
     if how == "centers":
         kind = pick(rng, {kind: share for kind, (share, _) in CENTERS.items()})
         centers = CENTERS[kind][1](rng, X, k)
         if np.isfinite(centers).all():
             return {"n_clusters": None, "reference": centers.tolist()}
         return {"n_clusters": None, "reference": X[:k].tolist()}
-    return {"n_clusters": k, "reference": None if how == "default" else how}
+    return {"n_clusters": k, "reference": how}
 
 
 # ---- parameters ----------------------------------------------------------------------------------
@@ -143,7 +148,7 @@ BASE_TREES = {
     "imm": 6, "exgreedy": 3, "emn": 3, "kauri": 3, "cart": 2, "kdtree": 2, "random": 1.5,
     "none": 2, "best": 1, "given": 1,
 }  # fmt: skip
-REFINEMENTS: dict[str, float] = {"none": 8, "local": 2, "search": 1}
+REFINEMENTS: dict[str, float] = {"none": 8, "local": 2, "search": 1, "optimal": 0.4}
 
 # Drawn one after the other; each may look at what the ones before have set.
 PARAMETERS: dict[str, Callable[[Rng, Floats, dict[str, Any]], Any]] = {
@@ -153,7 +158,7 @@ PARAMETERS: dict[str, Callable[[Rng, Floats, dict[str, Any]], Any]] = {
     ),
     "refine": lambda rng, X, so_far: pick(rng, REFINEMENTS),
     "search_rounds": lambda rng, X, so_far: (
-        int(rng.integers(1, 4)) if so_far["refine"] == "search" else None
+        int(rng.integers(1, 4)) if so_far["refine"] in ("search", "optimal") else None
     ),
     "min_samples_leaf": lambda rng, X, so_far: pick(
         rng, {1: 12, 2: 1, 2.5: 0.5, 5: 0.5, 0.05: 1, 0.3: 0.5}
@@ -211,6 +216,8 @@ def draw_case(seed: int, number: int) -> Case:
     parameters = draw_reference(rng, X, storage)
     for name, draw in PARAMETERS.items():
         parameters[name] = draw(rng, X, parameters)
-    if n > 1000 and parameters["refine"] == "search":
-        parameters["refine"] = "local"
+    large = n > 1000 and parameters["refine"] == "search"
+    if large or (parameters["refine"] == "optimal" and (n > 16 or parameters["n_clusters"])):
+        parameters["refine"] = "local"  # the others take long
+        parameters["search_rounds"] = None
     return Case(X, storage, weights, parameters, int(rng.integers(2**31)))

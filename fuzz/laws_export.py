@@ -60,6 +60,8 @@ def saved(trial: Trial) -> None:
     assert np.array_equal(other.path_, model.path_)
     assert other.inertia_ == model.inertia_
     assert export_text(other) == export_text(model)
+    assert list(other.cluster_names_) == list(model.cluster_names_)
+    assert len(set(model.cluster_names_)) == len(model.cluster_names_)
     smallest = int(model.path_["n_leaves"][0])
     assert other.with_leaves(smallest).tree_ == model.with_leaves(smallest).tree_
     other.save(second)

@@ -174,6 +174,28 @@ def refined(trial: Trial) -> None:
     )
 
 
+@law("certificate", applies=lambda case: case.parameters["refine"] == "optimal")
+def certificate(trial: Trial) -> None:
+    """The certificate states the cost of the tree, and no other tree found is below its bound."""
+    model, case = trial.model, trial.case
+    found, prices = model.certificate_, case.parameters["feature_costs"]
+    assert found is not None
+    if prices is not None:
+        return
+    X, w = trial.space, case.row_weights
+    slack = 1e-28 * float(w @ (X.astype(np.longdouble) ** 2).sum(axis=1)) + rounding(trial) + 1e-300
+    by_means = found.kind == "kmeans_cost"
+    stated = model.inertia_ if by_means else model.surrogate_inertia_
+    assert near(found.cost, stated, 1e-8, slack), (found, stated)
+    assert found.lower_bound <= found.cost * (1 + DIGITS) + slack, found
+    if by_means:
+        for base in ("imm", "exgreedy", "none"):
+            other = trial.fit(refine="none", search_rounds=None, base_tree=base)
+            within = other.path_["n_leaves"] <= found.n_leaves
+            least = other.path_["kmeans_cost"][within].min(initial=np.inf)
+            assert least >= found.lower_bound * (1 - DIGITS) - slack, (base, least, found)
+
+
 @law("sizes", share=0.3, applies=lambda case: is_grown(case))
 def sizes(trial: Trial) -> None:
     """with_leaves(n) is the tree of a fit to n leaves."""

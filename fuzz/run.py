@@ -47,9 +47,19 @@ def run(
         file.write(STATE.pack(start, 0, 0.0))
         file.flush()
         state = mmap.mmap(file.fileno(), 0)
-        while time.monotonic() < end and result.n_fits < fits and len(result.failures) < most:
+        stopped = False
+        while (
+            not stopped
+            and time.monotonic() < end
+            and result.n_fits < fits
+            and len(result.failures) < most
+        ):
             at = STATE.unpack_from(state)[0]
-            ended = _work(result, at, most - len(result.failures), file.name, state, end, fits)
+            ended = None
+            try:
+                ended = _work(result, at, most - len(result.failures), file.name, state, end, fits)
+            except KeyboardInterrupt:  # or SIGTERM: report what was seen so far
+                stopped = True
             number, result.n_fits, _ = STATE.unpack_from(state)
             if ended is not None:  # the worker died: skip the case that killed it
                 case = replace(draw_case(seed, number), law="refusal")
@@ -74,18 +84,17 @@ def _work(
         finally:
             process.kill()
             process.wait()
-        output.seek(0)
-        errors.seek(0)
-        for line in output:
-            if line.startswith("{"):
-                found = json.loads(line)
-                case = Case.from_json(found["case"])
-                result.failures.append(
-                    Failure(case, found["message"], found["number"], result.seed)
-                )
+            output.seek(0)
+            errors.seek(0)
+            result.failures += [_failure(line, result.seed) for line in output if line[0] == "{"]
         if died is not None:
             return f"{died}\n{errors.read()[-4000:]}"
     return None
+
+
+def _failure(line: str, seed: int) -> Failure:
+    found = json.loads(line)
+    return Failure(Case.from_json(found["case"]), found["message"], found["number"], seed)
 
 
 def _watch(process: subprocess.Popen[str], state: mmap.mmap, end: float, fits: int) -> str | None:

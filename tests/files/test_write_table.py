@@ -7,7 +7,9 @@ import gzip
 import io
 import os
 import stat
+import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -282,3 +284,12 @@ def test_only_marks_where_they_are_needed(tmp_path):
     )
     text = gzip.decompress((tmp_path / "x.tsv.gz").read_bytes()).decode()
     assert text == 'a\tb\nx, y\t1\n"t\tt"\t2\n'
+
+
+def test_a_terminal_does_not_obey_what_a_table_holds(monkeypatch):
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=shown, isatty=lambda: True))
+    text = "name,cluster\r\n\x1b[31mred\x07,0\r\n\u0085é\t,1\n".encode()
+    assert write_table._Terminal().write(text) == len(text)
+    expected = "name,cluster\r\n\\x1b[31mred\\x07,0\r\n\\xc285é\t,1\n"
+    assert shown.getvalue().decode() == expected

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from fuzz import __main__ as command
 from fuzz import law, worker
 from fuzz.case import STORAGES, Case
 from fuzz.draw import COLUMNS, PARAMETERS, WEIGHTS, draw_case
+from fuzz.files import fuzz_files, wrong_with
 from fuzz.law import LAWS, check_case
 from fuzz.shrink import shrink
 from treemeans import ExKMC
@@ -125,6 +127,27 @@ def test_the_command_prints_its_seed_and_counts_fits():
     )
     assert done.stdout.startswith("fuzz: seed 4\n")
     assert ", 0 failures\n" in done.stdout
+
+
+def test_changed_files_work_or_are_refused_in_a_sentence(tmp_path):
+    ended, failures = fuzz_files(0, 60, tmp_path)
+    assert failures == []
+    assert min(ended.values()) > 3
+
+
+@pytest.mark.parametrize(
+    ("output", "wrong"),
+    [
+        ("Error: no.\nmore\n", "no sentence"),
+        ("Error: \x1b[31mred.\n", "control characters"),
+        ("Traceback (most recent call last)\n", "a traceback"),
+    ],
+)
+def test_what_no_user_should_see_is_seen(output, wrong):
+    result = SimpleNamespace(exception=None, exit_code=1, output=output, stderr=output)
+    assert wrong_with(result, output).startswith(wrong)
+    result = SimpleNamespace(exception=KeyError("x"), exit_code=1, output="", stderr="")
+    assert wrong_with(result, "") == "KeyError: 'x'"
 
 
 def test_laws_have_sentences():

@@ -17,7 +17,7 @@ import typer
 
 from treemeans.cli import interrupt
 from treemeans.cli.live_progress import LiveProgress
-from treemeans.files.file_errors import InputError
+from treemeans.files.file_errors import InputError, without_controls
 
 # Errors that a user can cause. Any other is a bug, which keeps its traceback.
 _EXPECTED = (InputError, ValueError, ImportError, OSError, MemoryError)
@@ -35,12 +35,12 @@ class Console:
     def print(self, text: str) -> None:
         """Print a result, for people."""
         if self.for_people:
-            typer.echo(text)
+            typer.echo(without_controls(text) if sys.stdout.isatty() else text)
 
     def note(self, text: str) -> None:
         """Print a note, for people, to standard error, so that a pipe gets the result alone."""
         if self.for_people:
-            typer.echo(text, err=True)
+            typer.echo(without_controls(text), err=True)
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None) -> None:
         """Print a table, for people; the first column is left-aligned if it holds words.
@@ -172,6 +172,6 @@ def _sentence(error: Any) -> str:
     if isinstance(error, MemoryError):
         return "There is not enough memory. `treemeans fit --engine stream` needs less."
     if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}."
+        return without_controls(f"{error.filename}: {error.strerror}.")
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines) or type(error).__name__
+    return without_controls(" ".join(lines)) or type(error).__name__

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 _MAX_LENGTH = 60  # characters of a name or value in a sentence
 _MAX_NAMES = 8  # names in a sentence
+# Escape sequences begin with these; tabs and line breaks are text.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")
+"""The same in UTF-8, except the carriage return before a line break."""
 
 
 class InputError(Exception):
@@ -81,3 +86,14 @@ def refuse_infinite(count: int, name: str, row: int) -> None:
             f"Column {quoted(name)} has {count} infinite value{'' if count == 1 else 's'}, the "
             f"first in data row {row}; replace them by numbers or leave them empty."
         )
+
+
+def without_controls(text: str) -> str:
+    r"""Write out control characters, which a terminal would obey.
+
+    Examples
+    --------
+    >>> without_controls("\x1b[31mred")
+    '\\x1b[31mred'
+    """
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

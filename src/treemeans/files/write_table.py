@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from contextlib import suppress
@@ -16,7 +17,7 @@ from pyarrow import parquet as pq
 from treemeans.atomic_write import AtomicFile
 from treemeans.files.arrow_to_float import plain_values
 from treemeans.files.csv_lines import csv_header, csv_lines, refuse_nested
-from treemeans.files.file_errors import InputError, quoted, quoted_path
+from treemeans.files.file_errors import CONTROL_BYTES, InputError, quoted, quoted_path
 from treemeans.files.file_formats import FileFormat, format_from_name
 
 # A row group of a Parquet file is written when it has so many rows or bytes.
@@ -105,7 +106,8 @@ class TableWriter:
 
     def _open(self) -> None:
         if self._path is None:
-            self._file = pa.PythonFile(sys.stdout.buffer, mode="w")
+            shown = sys.stdout.isatty()
+            self._file = pa.PythonFile(_Terminal() if shown else sys.stdout.buffer, mode="w")
             return
         try:
             if self._path.exists() and not self._path.is_file():
@@ -270,3 +272,16 @@ def _exists(path: Path) -> InputError:
 def _unwritable(path: Path, error: OSError) -> InputError:
     reason = str(error.strerror or error).rpartition("] ")[2]
     return InputError(f"{quoted_path(path)} cannot be written ({reason}); choose another place.")
+
+
+class _Terminal(io.RawIOBase):
+    """Standard output where it is a terminal, which would obey control characters of a table."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write bytes, with control characters written out."""
+        found = bytes(data)
+        sys.stdout.buffer.write(CONTROL_BYTES.sub(lambda c: b"\\x" + c[0].hex().encode(), found))
+        return len(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -117,18 +118,24 @@ class ExactSolver:
         rows = points[costs.rows]
         weights = np.ones(len(rows)) if data.weights is None else data.weights[costs.rows]
         centered = rows - np.average(rows, axis=0, weights=weights)
+        # The kernel squares sums: by powers of two they are kept near 1, where no square overflows.
+        scale = _power_below(float(weights.sum()))
+        length = _power_below(float(np.abs(centered).max(initial=0.0)))
+        weights, centered = weights / scale, centered / length
+        unit = scale * length * length
         squares = weights * np.einsum("ij,ij->i", centered, centered)
         dimension = rows.shape[1]
         sums = np.zeros((len(rows), 4 + -(-dimension // 4) * 4))
         sums[:, 0], sums[:, 1] = weights, squares
         sums[:, 4 : 4 + dimension] = weights[:, None] * centered
         if prices is not None:
-            prices = prices[list(columns.features)] * data.reference_cost
+            with np.errstate(over="ignore"):  # an infinite price forbids
+                prices = prices[list(columns.features)] * (data.reference_cost / unit)
         slack = _ROUNDING * float(squares.sum())
         solver = _core.SquaresSolver(
             columns.ranks, columns.n_distinct, sums, 0, *_leaf_limits(data, costs), prices, slack
         )
-        return cls(solver, columns, data.table.n_features, 1.0, 0.0)
+        return cls(solver, columns, data.table.n_features, unit, 0.0)
 
     @property
     def work(self) -> float:
@@ -182,3 +189,8 @@ def _leaf_limits(data: TrainingData, costs: CostTable) -> tuple[NDArray[np.float
     if costs.weights is None:
         return None, float(least)
     return costs.weights.values[costs.rows].astype(np.float64), float(least)
+
+
+def _power_below(value: float) -> float:
+    """The largest power of two up to a positive value; 1 for zero."""
+    return math.ldexp(1.0, math.frexp(value)[1] - 1) if value > 0.0 else 1.0

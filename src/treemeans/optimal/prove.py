@@ -215,15 +215,17 @@ def _prove_means(
     """Prove the k-means cost of a tree in which every leaf is a cluster."""
     start = refined.as_expanded()
     solver = ExactSolver.to_means(data, points)
-    tree, upper = refined, _kmeans_cost(data, start, start.label)
+    tree, upper = refined, _kmeans_cost(data, start, start.label) / solver.unit
     lower, better = _raise_bound(
         solver, upper, n_leaves, data.limits.max_depth, budget, whole=False
     )
     budget.close(solver)
     if better is not None:
-        tree, centers = _leaves_as_clusters(data, better)
-        grown = tree.freeze()
-        upper = _kmeans_cost(data, grown, grown.label)
+        found, means = _leaves_as_clusters(data, better)
+        grown = found.freeze()
+        cost = _kmeans_cost(data, grown, grown.label) / solver.unit
+        if cost < upper:  # in full, and not only but for rounding
+            tree, centers, upper = found, means, cost
     optimal = lower >= upper * (1.0 - _ROUNDING)
     certificate = _certificate("kmeans_cost", data, n_leaves, solver, upper, lower, optimal, budget)
     return ProvenTree(tree, centers, certificate)

@@ -7,6 +7,7 @@ const treeWindow = byId("tree-window");
 const lineLayer = draw("svg", { class: "lines", "aria-hidden": "true" });
 const labelLayer = make("div", { class: "labels", "aria-hidden": "true" });
 treeBox.append(lineLayer, labelLayer);
+const LONG = 30; // letters of a name that is written smaller
 const BRIEF = 14; // letters of a name that is never shortened
 let focused = 0; // the node whose card the tab key reaches
 let rootHeight = null; // position of the root
@@ -172,11 +173,17 @@ function splitParts(node, layout) {
     return [make("span", { class: "ask" }, make("b", { class: brief ? "brief" : null }, name), " ",
       make("span", { class: "asked" }, `${yes}?`))];
   }
-  return [make("span", { class: "ask" }, make("b", {}, name)), make("span", { class: "small" }, nodes.rows[node])];
+  return [make("span", { class: fitting("ask", name) }, make("b", {}, name)), make("span", { class: "small" }, nodes.rows[node])];
+}
+
+// A long name is smaller, so that a card shows all of it.
+function fitting(kind, name) {
+  return name.length > LONG ? `${kind} long` : kind;
 }
 
 function leafParts(node, tree, layout) {
-  const name = make("span", { class: "leaf-name" }, data.groups[tree.label[node]].name);
+  const { name: text } = data.groups[tree.label[node]];
+  const name = make("span", { class: layout.direction === "down" ? fitting("leaf-name", text) : "leaf-name", title: text }, text);
   if (layout.direction === "down") {
     return [name, make("span", { class: "small" }, `${nodes.rows[node]}, ${nodes.percent[node]}`)];
   }

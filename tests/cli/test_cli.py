@@ -603,3 +603,23 @@ def test_progress_is_shown_on_a_terminal(data, tmp_path):
     os.close(leader)
     assert b"k-means" in said
     assert b"report" in said
+
+
+# ---- stability -----------------------------------------------------------------------------------
+
+
+def test_stability_of_a_saved_model(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"x": np.repeat([0.0, 9.0], 40) + rng.normal(size=80), "y": rng.random(80)}
+    )
+    table.to_csv(tmp_path / "table.csv", index=False)
+    path = tmp_path / "model.json"
+    ok("fit", tmp_path / "table.csv", "-k", 2, "--scale", "none", "--out", path, "-q")
+    printed = ok("stability", path, tmp_path / "table.csv", "--resamples", 10)
+    assert "All clusters are stable" in printed.stdout
+    args = ("stability", path, tmp_path / "table.csv", "--resamples", 5, "--method", "subsample")
+    plotted = ok(*args, "--json", "--plot", tmp_path / "plot.png")
+    assert json.loads(plotted.stdout)["n_resamples"] == 5
+    assert (tmp_path / "plot.png").stat().st_size > 1000
+    refused(*args, "--plot", tmp_path / "plot.png", says="exists")

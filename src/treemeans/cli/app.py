@@ -72,6 +72,13 @@ class ShownAs(StrEnum):
     names = "names"
 
 
+class Resampling(StrEnum):
+    """How resamples are drawn."""
+
+    bootstrap = "bootstrap"
+    subsample = "subsample"
+
+
 Names = Annotated[
     str | None, typer.Option(help="File of names of clusters: JSON, or lines like 0,loyal.")
 ]
@@ -408,6 +415,33 @@ def report(
 
     chosen = show_command.SavedModel(model, None, names)
     show_command.report(chosen, data, out, rows, force, Console(quiet, as_json=False))
+
+
+@app.command()
+@one_sentence_errors
+def stability(
+    model: Model,
+    data: Annotated[str, typer.Argument(help="The table it was fitted to.")],
+    resamples: Annotated[int, typer.Option(min=1, help="Resamples to fit.")] = 100,
+    method: Annotated[
+        Resampling, typer.Option(help="Rows drawn with replacement, or half of the rows.")
+    ] = Resampling.bootstrap,
+    leaves: Size = None,
+    names: Names = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    plot: Annotated[
+        str | None, typer.Option(help="Write the plot here (.png, .svg, .pdf).")
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Whether the clusters are real: what becomes of them on resamples of the table."""
+    from treemeans.cli import show_command, stability_command
+
+    chosen = show_command.SavedModel(model, leaves, names)
+    console = Console(quiet, as_json)
+    stability_command.run(chosen, data, resamples, method.value, seed, plot, force, console)
 
 
 @app.callback(invoke_without_command=True)

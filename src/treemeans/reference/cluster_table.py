@@ -73,7 +73,7 @@ def cluster_table(
     size = coreset_size(X, options.n_clusters)
     rows, row_weights = _searched_rows(X, weights, options.n_clusters, 2 * size)
     unit = _unit(row_weights)
-    moved, shift = _near_origin(rows)
+    moved, shift = near_origin(rows)
     lloyd_rows = LloydRows.of(
         moved, None if row_weights is None else row_weights / unit, options.tol
     )
@@ -132,7 +132,7 @@ def _searched_rows(
     return X, weights
 
 
-def _near_origin(X: Any) -> tuple[Any, Floats | float]:
+def near_origin(X: Any) -> tuple[Any, Floats | float]:
     """The rows moved to the origin if they are far from it, C-ordered; and by how much."""
     if sparse.issparse(X):
         return _without_offset(X)
@@ -141,7 +141,7 @@ def _near_origin(X: Any) -> tuple[Any, Floats | float]:
     if not math.isfinite(total):
         if X.dtype == np.float64:
             raise ValueError(TOO_LARGE)
-        return _near_origin(X.astype(np.float64))
+        return near_origin(X.astype(np.float64))
     mean = X.mean(axis=0)
     spread = total / (4.0 * len(X)) - float(mean @ mean)
     if X.flags.c_contiguous and float(mean @ mean) <= _OFFSET[X.itemsize] ** 2 * spread:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.costs import GroupStatistics
+from treemeans.costs import GroupCosts
 from treemeans.tree import ThresholdTree
 
 PATH_DTYPE = np.dtype(
@@ -22,7 +22,7 @@ PATH_DTYPE = np.dtype(
 def path_of(
     tree: ThresholdTree,
     base_labels: NDArray[np.int32],
-    leaves: GroupStatistics,
+    leaves: GroupCosts,
     hits: NDArray[np.float64],
     reference_cost: float,
 ) -> NDArray[np.void]:
@@ -60,7 +60,7 @@ def path_of(
                 changed |= {int(now[i]), target}
                 now[merged == i] = target
         for cluster in changed:
-            clusters[cluster] = leaves.union_cost(np.flatnonzero(now == cluster))
+            clusters[cluster] = leaves.union_cost(np.flatnonzero(now == cluster), cluster)
 
     path = np.zeros(n_leaves - smallest + 1, dtype=PATH_DTYPE)
     cut_nodes = np.flatnonzero(~tree.is_leaf)

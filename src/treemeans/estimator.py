@@ -19,6 +19,7 @@ from treemeans.partitioned.partitioned_fit import PartitionedFitOptions, check_b
 from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.partitioned.tree_refinement.partitioned_refinement import RefineSettings
 from treemeans.progress import Progress
+from treemeans.reference.given_costs import warn_if_forbidden
 from treemeans.refine import Budget, refine
 from treemeans.renamed_parameters import DEPRECATED, given, warn_renamed
 from treemeans.threads import n_threads
@@ -61,14 +62,29 @@ class ExKMC(TreeEstimator):
         ``"best"``: IMM, ExGreedy, EMN, Kauri and none, of which the cheapest after expansion is
         kept. Or the cuts of a given tree. Leaves carry the cheapest center, except those of a
         bare tree with a leaf for each center, which carry their own.
-    reference : {"fast", "kmeans"}, clusterer, Pipeline or array (n_clusters, d), default=None
+    reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
         The clustering to explain. None is ``"fast"``, which is `FastKMeans`: on average of no
         higher inertia than k-means with ten starts, and on large tables in a tenth of the time.
-        ``"kmeans"`` is the paper's ``KMeans(n_init=10, max_iter=300)``. A clusterer must
-        have ``cluster_centers_``; one that is fitted is used as it is, another is cloned and
-        fitted (to keep a fitted one through ``clone`` or ``GridSearchCV``, wrap it in
-        ``FrozenEstimator``). In a ``Pipeline`` that ends in one, costs are measured in the
-        pipeline's space, while the tree cuts X itself, in raw units.
+        ``"kmeans"`` is the paper's ``KMeans(n_init=10, max_iter=300)``. What has one dimension (a
+        list, an array, a series) is one label for each row of X, of any kind; -1, NaN and None are
+        noise. An array of two dimensions holds centers, (n_clusters, d). Any clusterer will do: it
+        is asked for ``cluster_centers_``, or else for ``labels_``; one that is fitted is used as
+        it is, another is cloned and fitted (to keep a fitted one through ``clone`` or
+        ``GridSearchCV``, wrap it in ``FrozenEstimator``). In a ``Pipeline`` that ends in one,
+        costs are measured in the pipeline's space, while the tree cuts X itself, in raw units.
+    cost : {"auto", "kmeans", "labels"}, table or callable, default="auto"
+        What it costs to put a row into a cluster. ``"kmeans"``: the squared distance to its
+        center, which for labels is the mean of the group. ``"labels"``: 1 if the reference has the
+        row in another cluster, so that the tree is a short description of the given clusters.
+        ``"auto"`` is ``"kmeans"``, but for a mixture (``GaussianMixture``) minus the logarithm of
+        the responsibilities. A table (n_samples, n_clusters), or a function that makes one of X,
+        is a reference by itself: a row's cluster is the cheapest. Its names of columns are those
+        of the clusters. Negative costs are shifted so that the least is 0; an infinite one forbids
+        a row to be in a cluster, and counts as more than all finite costs together where a tree
+        is too small to keep all such rows apart.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What becomes of rows that are labelled as noise: they are left out of the fit (as rows of
+        weight 0, so they are in a leaf all the same), or they are a cluster of their own.
     scale : {"auto", "none", "standard", "robust", "log", "rank"}, default="auto"
         How numbers are scaled before they are clustered, if ``reference`` is no pipeline; the
         tree cuts X itself, in raw units. ``"auto"`` clusters a table of numbers as it is. In a
@@ -132,15 +148,17 @@ class ExKMC(TreeEstimator):
     labels_ : array of shape (n_samples,)
         Cluster of each training row.
     cluster_centers_ : array of shape (n_clusters, dimension of the reference's space)
-        Means of the tree's clusters; a cluster without rows keeps its reference center.
+        Means of the tree's clusters; a cluster without rows keeps its reference center. Where
+        costs are given (labels, a mixture, a table), means in the columns of X.
     cluster_profiles_ : array of shape (n_clusters, n_features)
         Means of the tree's clusters in the columns of X; NaN for a cluster without rows. The same
         as ``cluster_centers_`` unless the reference is a pipeline.
     reference_centers_ : array of shape (n_clusters, dimension of the reference's space)
     reference_labels_ : array of shape (n_samples,)
-        Nearest reference center of each training row.
+        Cluster that the reference gives each training row: the number of its label, or its
+        cheapest cluster; -1 for noise.
     inertia_ : float
-        k-means cost of the tree's clusters.
+        Cost of the tree's clusters, by ``cost``: for k-means, about their means.
     surrogate_inertia_ : float
         Cost of the tree's clusters to the centers it was grown for, never below ``inertia_``: the
         reference's or, once refined, the means of the clusters of the whole tree.
@@ -157,7 +175,8 @@ class ExKMC(TreeEstimator):
     n_leaves_ : int
     path_ : structured array
         One row for every number of leaves from the base tree's to the tree's: ``n_leaves``,
-        ``surrogate_cost``, ``kmeans_cost``, ``ratio`` (k-means cost to the reference's),
+        ``surrogate_cost``, ``kmeans_cost`` (the cost by ``cost``, of the tree's own clusters),
+        ``ratio`` (of that to the reference's; infinite where the reference costs nothing),
         ``accuracy`` (share of rows with their reference label). Of a refined tree, from one leaf
         a cluster on: the cheapest trees inside it (optimal pruning), whose costs never rise.
     certificate_ : Certificate or None
@@ -185,6 +204,15 @@ class ExKMC(TreeEstimator):
     >>> small.predict(X).shape
     (150,)
 
+    A description of clusters that are there already:
+
+    >>> kinds = load_iris().target_names[load_iris().target]
+    >>> model = ExKMC(None, reference=kinds, cost="labels").fit(X)
+    >>> model.cluster_names_
+    ('setosa', 'versicolor', 'virginica')
+    >>> float((model.labels_ == load_iris().target).mean().round(2))
+    0.97
+
     With as many leaves, a better tree:
 
     >>> model = ExKMC(
@@ -201,6 +229,8 @@ class ExKMC(TreeEstimator):
         max_leaf_nodes: int | None = None,
         base_tree: Any = "imm",
         reference: Any = None,
+        cost: Any = "auto",
+        noise: str = "ignore",
         scale: str = "auto",
         refine: str = "none",
         search_rounds: int | None = None,
@@ -221,6 +251,8 @@ class ExKMC(TreeEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.base_tree = base_tree
         self.reference = reference
+        self.cost = cost
+        self.noise = noise
         self.scale = scale
         self.refine = refine
         self.search_rounds = search_rounds
@@ -276,6 +308,11 @@ class ExKMC(TreeEstimator):
         n_init, seed = given(self, "n_random_trees"), tree_seed(self.random_state)
         data = replace(data, n_init=n_init, seed=seed)
 
+        if self.refine == "optimal" and reference.cost != "kmeans":
+            raise ValueError(
+                'refine="optimal" proves k-means costs only; use refine="search" with '
+                f'cost="{reference.cost}".'
+            )
         max_leaves = check_max_leaves(self.max_leaf_nodes, reference.n_clusters, base)
         with Progress("treemeans: leaves", max_leaves, bool(self.verbose)) as progress:
             growing = grow(data, base, max_leaves, progress)
@@ -303,6 +340,8 @@ class ExKMC(TreeEstimator):
             result = measure(refined, centers, data, reference).of_refined()
             result = replace(result, certificate=certificate)
         model._finish(result, data, raw)
+        if reference.costs is not None:
+            warn_if_forbidden(reference.costs, model.labels_)
         self.__dict__ = model.__dict__
         return self
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from treemeans import _core
 from treemeans.columns import Columns, plain_columns, round_thresholds
 from treemeans.cost_path import path_of
-from treemeans.costs import GroupStatistics, rounded_mean
-from treemeans.explain.cluster_names import automatic_names
+from treemeans.costs import OWN_COSTS, GroupCosts, GroupStatistics, KMeansCost, rounded_mean
+from treemeans.explain.cluster_names import automatic_names, checked_names
 from treemeans.explain.model_facts import Facts
 from treemeans.growth import InMemoryTree
 from treemeans.optimal.certificate import Certificate
@@ -46,13 +48,15 @@ class FitResult:
     short : whether thresholds are as short as their gaps allow, in the units of the columns
     given_names : of the clusters, as people gave them; empty for automatic ones
     certificate : what is proven of the full tree; None if nothing
+    cost : the kind of `Reference.cost`
+    called : what the reference is called in words
     """
 
     tree: ThresholdTree
     reference: Reference
     reference_cost: float
     centers: NDArray[np.float64]
-    leaves: GroupStatistics
+    leaves: GroupCosts
     profile: GroupStatistics
     hits: NDArray[np.float64]
     spread: NDArray[np.float64]
@@ -64,6 +68,8 @@ class FitResult:
     short: bool = False
     given_names: tuple[str, ...] = ()
     certificate: Certificate | None = None
+    cost: str = "kmeans"
+    called: str = "k-means"
 
     @cached_property
     def cluster_names(self) -> tuple[str, ...]:
@@ -72,6 +78,11 @@ class FitResult:
         They are made from the full tree, so that the trees of all sizes have the same.
         """
         return self.given_names or automatic_names(self._facts(self.tree.n_leaves))
+
+    @property
+    def comparable(self) -> bool:
+        """Whether costs relative to the reference's say anything: not where these are given."""
+        return self.cost not in OWN_COSTS
 
     def of_grown(self, base_labels: NDArray[np.int32]) -> FitResult:
         """Add the sizes and path of a tree as it grew, from the base tree on.
@@ -111,7 +122,7 @@ class FitResult:
         label = size.label[full.ancestor_in(size.inner)]
         return replace(full, label=size.label).pruned(size.inner), label
 
-    def clusters(self, label: NDArray[np.int32]) -> tuple[GroupStatistics, NDArray[np.float64]]:
+    def clusters(self, label: NDArray[np.int32]) -> tuple[GroupCosts, NDArray[np.float64]]:
         """The clusters that labels of the full tree's nodes make, and their means by column."""
         full = self.tree
         clusters = self.leaves.merged(label[full.leaves], full.n_clusters)
@@ -150,6 +161,8 @@ class FitResult:
             reference_cost=self.reference_cost,
             profiles=profiles,
             spread=self.spread,
+            reference=self.called,
+            comparable=self.comparable,
         )
 
 
@@ -173,12 +186,14 @@ def measure(
     groups = place[leaf_of_row]
     hits = hits_of(tree.n_leaves, tree.n_clusters, groups, data.costs.nearest, weights)
     weight, spread = hits.sum(axis=1), np.zeros(table.n_features)
-    one_space = reference.pipeline is None
+    one_space = reference.pipeline is None and isinstance(data.cost, KMeansCost)
     costs, rounding = tree.costs[tree.leaves], growing.costs.rounding
-    leaves = profile = data.cost.statistics(
+    leaves = data.cost.statistics(
         groups, weight, costs, centers, rounding, spread if one_space else None
     )
-    if not one_space:
+    if isinstance(leaves, GroupStatistics) and one_space:
+        profile = leaves
+    else:
         X, points = data.X, table.points
         if table.dense and np.isnan(X).any():
             X = _means_for_missing(X, groups, weights)
@@ -190,16 +205,36 @@ def measure(
         spread = profile.spread(squares)
     return FitResult(
         tree=tree,
-        reference=reference,
-        reference_cost=data.costs.cheapest,
+        reference=reference.without_rows(),
+        reference_cost=data.costs.reference,
         centers=centers,
         leaves=leaves,
         profile=profile,
         hits=hits,
         spread=spread,
         leaf_of_row=leaf_of_row,
-        reference_labels=data.costs.nearest,
+        reference_labels=data.costs.nearest if reference.labels is None else reference.labels,
+        cost=reference.cost,
+        called=reference.called,
+        given_names=checked_names(reference.names, reference.names) if reference.names else (),
     )
+
+
+def group_means(
+    X: Any, groups: NDArray[np.int32], n_groups: int, weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Means of the rows of each group, over the values that are there; of all, for an empty group.
+
+    A column without any value has the mean 0.
+    """
+    if not sparse.issparse(X) and np.isnan(X).any():
+        X = _means_for_missing(np.asarray(X, dtype=np.float64), groups, weights)
+    dense = not sparse.issparse(X)
+    origin = rounded_mean(X) if dense else np.zeros(X.shape[1])
+    weight = np.bincount(groups, weights, minlength=n_groups).astype(np.float64)
+    sums = _core.group_sums(as_points(X), groups, n_groups, weights, origin, None, 1)
+    found = GroupStatistics(weight, sums, origin)
+    return found.means(origin + sums.sum(axis=0) / weight.sum())
 
 
 def _means_for_missing(

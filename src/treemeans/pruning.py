@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.cost_path import PATH_DTYPE, path_row, reconciled
-from treemeans.costs import GroupStatistics
+from treemeans.costs import GroupCosts
 from treemeans.tree import ThresholdTree, parents_first
 
 
@@ -20,7 +20,7 @@ class Pruning:
 
 def prunings(
     tree: ThresholdTree,
-    leaves: GroupStatistics,
+    leaves: GroupCosts,
     hits: NDArray[np.float64],
     fewest: int,
     reference_cost: float,

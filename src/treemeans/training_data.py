@@ -28,7 +28,7 @@ class TrainingData:
     centers : of the reference, in its space
     center_columns : the same in the columns of X
     costs : of the rows, to the centers
-    reference_cost : of the rows to the reference's centers, what prices of features are shares of
+    reference_cost : of the reference clustering, what prices of features are shares of
     n_init : trees that ``"random"`` tries
     seed : of their cuts, and of a search
     """
@@ -61,8 +61,8 @@ class TrainingData:
         """Price the rows, where ``costs`` are not known; the centers may be in the columns of X."""
         costs = cost.price(centers) if costs is None else costs
         columns = centers if center_columns is None else center_columns
-        cheapest = costs.cheapest
-        return cls(X, table, cost, limits, centers, columns, costs, cheapest, n_init, seed)
+        whole = costs.reference
+        return cls(X, table, cost, limits, centers, columns, costs, whole, n_init, seed)
 
     @property
     def weights(self) -> Floats | None:

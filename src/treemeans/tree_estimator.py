@@ -25,8 +25,8 @@ from treemeans.columns.encoded_table import (
     encode_numbers,
     encode_table,
 )
-from treemeans.costs import KMeansCost
-from treemeans.fit_result import FitResult
+from treemeans.costs import Cost, KMeansCost, TableCost
+from treemeans.fit_result import FitResult, group_means
 from treemeans.limits import Limits
 from treemeans.reference import Reference, fit_reference
 from treemeans.rows import Table, as_points
@@ -35,10 +35,43 @@ from treemeans.training_data import TrainingData
 from treemeans.tree_model import TreeModel
 from treemeans.validation import (
     check_not_tiny,
+    check_some_weight,
     check_weights,
     refuse_not_finite,
     warn_if_empty,
 )
+
+
+def price_reference(
+    reference: Reference,
+    X: Any,
+    raw: Any,
+    table: Table,
+    weights: NDArray[np.float64] | None,
+    threads: int,
+) -> tuple[Cost, Reference]:
+    """The cost of the rows, and the reference with the centers of its clusters."""
+    codes = reference.codes
+    if reference.has_own_costs:
+        if reference.costs is None:
+            assert codes is not None  # of cost="labels"
+            base = np.zeros(len(codes))
+            regret = (codes[:, None] != np.arange(reference.n_clusters)).astype(np.float64)
+        else:
+            base, regret, _ = reference.costs.with_finite_costs(weights)
+        nearest = regret.argmin(axis=1).astype(np.int32) if codes is None else codes
+        means = group_means(X, nearest, reference.n_clusters, weights)
+        own = TableCost(base, regret, codes, weights, threads)
+        return own, replace(reference, centers=means)
+    rows = X if reference.pipeline is None else reference.space(X, raw)
+    check_not_tiny(rows)
+    points = table.points if reference.pipeline is None else as_points(rows)
+    cost = KMeansCost(rows, points, weights, threads)
+    if not reference.centers.shape[1]:
+        assert codes is not None  # there are labels where there are no centers
+        centers = cost.representatives(codes, reference.n_clusters)
+        reference = replace(reference, centers=centers)
+    return cost, reference
 
 
 class TreeEstimator(TreeModel):
@@ -54,6 +87,8 @@ class TreeEstimator(TreeModel):
     random_state: Any
     round_thresholds: bool = False
     scale: str = "auto"
+    cost: Any = "auto"
+    noise: str = "ignore"
     _encoded_table: EncodedFrame | None  # while a fit is under way, if it is not all numbers
 
     def _prepare(
@@ -94,15 +129,20 @@ class TreeEstimator(TreeModel):
             bool(getattr(self, "verbose", False)),
             None if encoded is None else encoded.columns,
             self.scale,
+            self.cost,
+            self.noise,
         )
-        rows = X if reference.pipeline is None else reference.space(X, raw)
-        check_not_tiny(rows)
-        points = table.points if reference.pipeline is None else as_points(rows)
-        cost = KMeansCost(rows, points, weights, threads)
+        weights = reference.weights(weights)
+        check_some_weight(weights)
+        cost, reference = price_reference(reference, X, raw, table, weights, threads)
         costs = cost.price(reference.centers)
+        if reference.codes is not None:
+            costs = replace(costs, nearest=reference.codes)
         columns = reference.centers_in_columns(table, costs, weights)
         data = TrainingData.of(X, table, cost, limits, reference.centers, columns, costs=costs)
-        if reference.given:
+        if reference.cost == "labels":  # the reference itself costs nothing: rows are the unit
+            data = replace(data, reference_cost=data.total_weight)
+        if reference.given and reference.labels is None:
             warn_if_empty(costs.nearest, reference.n_clusters)
         return data, reference
 

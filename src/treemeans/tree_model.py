@@ -285,7 +285,7 @@ class TreeModel(
         return np.sqrt(base[:, None] + beyond)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the k-means cost of X: squared distances to the mean of the cluster predicted.
+        """Minus the cost of X: for k-means, squared distances to the mean of the cluster predicted.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ class TreeModel(
         check_is_fitted(self)
         if is_dask(X):
             return -lazy_cost(self, X, sample_weight)
-        base, _, beyond = self._distances(X)
+        base, beyond = self._costs_of(X)
         cost = base + beyond[np.arange(len(base)), self.predict(X)]
         weights = check_weights(X, sample_weight)
         with np.errstate(over="ignore"):
@@ -429,6 +429,20 @@ class TreeModel(
                 )
         refuse_not_finite(X)
 
+    def _costs_of(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Cost of each row at its cheapest cluster, and what the others add."""
+        reference = self._fit_result.reference
+        if not reference.has_own_costs:
+            base, _, beyond = self._distances(X)
+            return base, beyond
+        if reference.price_rows is None:
+            raise ValueError(
+                "The costs of other rows are not known: the model was fitted to labels or to a "
+                "table of costs, or loaded from a file. Pass a function of X as cost to score rows."
+            )
+        found = reference.price_rows(X)
+        return found.base, found.regret
+
     def _distances(
         self, X: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
@@ -464,7 +478,10 @@ class TreeModel(
         else:  # of an earlier fit, they would be of other rows
             self.__dict__.pop("reference_labels_", None)
             self.__dict__.pop("labels_", None)
-        self.cluster_centers_ = clusters.means(record.reference.centers)
+        centers = record.reference.centers
+        self.cluster_centers_ = clusters.means(centers)
+        if record.reference.has_own_costs:
+            self.cluster_centers_ = np.where(np.isnan(profiles), centers, profiles)
         self.cluster_profiles_ = profiles
         self.columns_ = record.columns
         self.certificate_ = record.certificate_at(n_leaves)

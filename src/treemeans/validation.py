@@ -26,6 +26,8 @@ from treemeans.warning_level import depth_in_package
 _SMALLEST_WEIGHT = 1e-300
 REFINEMENTS = ("none", "local", "search", "optimal")
 REFERENCES = ("fast", "kmeans")
+COSTS = ("auto", "kmeans", "kmedians", "cosine", "labels")
+NOISE = ("ignore", "cluster")
 
 
 def check_parameters(model: Any) -> None:
@@ -37,7 +39,11 @@ def check_parameters(model: Any) -> None:
         if not is_integer(value) or value < 1:
             or_none = "" if name == "n_random_trees" else ", or None"
             raise ValueError(f"{name} must be an integer of at least 1{or_none}; got {value!r}.")
-    if is_named_reference(model.reference) and model.n_clusters is None:
+    check_cost(model.cost)
+    if not isinstance(model.noise, str) or model.noise not in NOISE:
+        raise ValueError(f"noise must be one of {quoted(NOISE)}; got {model.noise!r}.")
+    by_name = isinstance(model.cost, str) and is_named_reference(model.reference)
+    if by_name and model.n_clusters is None:
         raise ValueError("n_clusters=None takes the number from a reference; pass either.")
     if model.n_clusters is not None:
         check_max_leaves(model.max_leaf_nodes, model.n_clusters, None)
@@ -65,6 +71,20 @@ def _check_min_samples_leaf(least: Any) -> None:
         raise ValueError(
             "min_samples_leaf must be a number of rows of at least 1, or a share of them between "
             f"0 and 1; got {least!r}."
+        )
+
+
+def check_cost(cost: Any) -> None:
+    """Refuse texts that name no cost, and what can be no table of costs."""
+    if isinstance(cost, str) and cost not in COSTS:
+        raise ValueError(
+            f"cost must be one of {quoted(COSTS)}, a table of costs (n_samples, n_clusters), or a "
+            f"function of X that makes one; got {cost!r}."
+        )
+    if cost is None or isinstance(cost, bool | numbers.Number | type):
+        raise ValueError(
+            f"cost must be one of {quoted(COSTS)}, a table of costs (n_samples, n_clusters), or a "
+            f"function of X that makes one; got {cost!r}."
         )
 
 
@@ -202,7 +222,7 @@ def is_named_reference(reference: Any) -> bool:
     if isinstance(reference, str) and reference not in REFERENCES:
         raise ValueError(
             f"reference must be one of {quoted(REFERENCES)}, a clusterer, a Pipeline that ends in "
-            f"one, or an array of centers; got {reference!r}."
+            f"one, one label for each row, or an array of centers; got {reference!r}."
         )
     return reference is None or isinstance(reference, str)
 
@@ -225,6 +245,12 @@ def check_weights(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
             f"{what} than floats can hold precisely. Multiply all of them by a constant."
         )
     return np.ascontiguousarray(weights)
+
+
+def check_some_weight(weights: NDArray[np.float64] | None) -> None:
+    """Refuse weights that are 0 for every row that is not noise."""
+    if weights is not None and not weights.any():
+        raise ValueError("Every row with a weight is noise, so there is nothing to cluster.")
 
 
 def check_not_tiny(X: Any) -> None:

@@ -3,22 +3,20 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.cluster import (
     DBSCAN,
     AffinityPropagation,
     AgglomerativeClustering,
-    Birch,
     KMeans,
-    SpectralClustering,
 )
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -307,19 +305,18 @@ def test_weights_the_reference_cannot_take():
 # ---- the reference -------------------------------------------------------------------------------
 
 UNPRICED = {
-    "density": (DBSCAN(), "DBSCAN has no cluster_centers_"),
-    "agglomeration": (AgglomerativeClustering(3), "AgglomerativeClustering has no cluster_centers"),
-    "Birch": (Birch(n_clusters=3), "Birch has no cluster_centers_"),
-    "mixture": (GaussianMixture(3, random_state=0), "GaussianMixture has no cluster_centers_"),
-    "spectral": (SpectralClustering(3, random_state=0), "SpectralClustering .*affinity='rbf'"),
     "precomputed affinity": (
         AffinityPropagation(affinity="precomputed", random_state=0).fit(
             -euclidean_distances(X[::10], squared=True)
         ),
-        "AffinityPropagation .*affinity='precomputed'",
+        "AffinityPropagation was fitted to 15 rows and cannot label others",
     ),
-    "pipeline to one": (make_pipeline(StandardScaler(), DBSCAN()), "DBSCAN has no cluster_centers"),
     "pipeline to none": (make_pipeline(StandardScaler(), PCA(2)), "PCA is none"),
+    "labels of other rows": (
+        AgglomerativeClustering(3).fit(X[::2]),
+        "AgglomerativeClustering was fitted to 75 rows .*, but X has 150",
+    ),
+    "noise only": (DBSCAN(eps=1e-9), "DBSCAN has noise .* only; .* at least two"),
 }
 
 
@@ -333,7 +330,8 @@ def test_another_metric_than_euclidean():
         metric = "manhattan"
 
     reference = Medoids(3, n_init=1, random_state=0).fit(X)
-    fit_refused(ExKMC(3, reference=reference), X, "Medoids clusters with metric='manhattan'")
+    sentence = "Medoids clusters with metric='manhattan', .* use cost=\"kmedians\""
+    fit_refused(ExKMC(3, reference=reference), X, sentence)
 
 
 def test_a_classifier_is_no_clustering():
@@ -351,7 +349,7 @@ CENTER_ARRAYS = {
     "anything else": (object(), "reference must be a clusterer, .* got object"),
     "ragged": ([[1.0, 2.0], [3.0]], "reference must be a clusterer, .* got list"),
     "a number": (5.0, r"must be a finite 2-d array, .* shape \(\)"),
-    "1-d": (CENTERS[0], r"must be a finite 2-d array, .* shape \(4,\)"),
+    "1-d": (CENTERS[0], "reference has 4 labels, but X has 150 rows"),
     "3-d": (CENTERS[None], r"must be a finite 2-d array, .* shape \(1, 3, 4\)"),
     "empty": (CENTERS[:0], r"must be a finite 2-d array, .* shape \(0, 4\)"),
     "NaN": (CENTERS * np.nan, "must be a finite 2-d array"),
@@ -394,6 +392,73 @@ def test_a_pipeline_that_makes_nan():
     fitted = make_pipeline(FunctionTransformer(), kmeans(X, 3))
     fitted.steps[0] = ("spoil", FunctionTransformer(spoil))
     fit_refused(ExKMC(3, reference=fitted), X, "reference pipeline makes of X contains NaN")
+
+
+LABELS = np.repeat([0, 1, 2], 50)
+GIVEN_LABELS = {
+    "too few": (LABELS[:-1], "reference has 149 labels, but X has 150 rows"),
+    "too many": (np.append(LABELS, 0), "reference has 151 labels, but X has 150 rows"),
+    "one": (["a"] * 150, "reference is 'a' for every row; .* at least two"),
+    "noise": ([-1] * 150, "reference has noise .* only"),
+    "one for each row": (np.arange(150.0) / 7, "150 different labels for 150 rows"),
+    "unhashable": (
+        pd.Series([{}] * 150),
+        "A label must be .* hashable",
+    ),
+}
+
+
+@pytest.mark.parametrize(("labels", "sentence"), GIVEN_LABELS.values(), ids=GIVEN_LABELS)
+@pytest.mark.parametrize("cost", ["auto", "labels"])
+def test_labels(labels, sentence, cost):
+    assert one_sentence(fit_refused(ExKMC(None, reference=labels, cost=cost), X, sentence))
+
+
+def test_numbers_of_labels_that_disagree():
+    sentence = "n_clusters=8, but the labels have 3 clusters; pass n_clusters=None"
+    assert one_sentence(fit_refused(ExKMC(reference=LABELS), X, sentence))
+
+
+TABLE = np.ones((150, 3)) * np.arange(3)
+SPOILED = {
+    value: np.where(np.arange(150)[:, None] == 7, value, TABLE) for value in (np.nan, np.inf)
+}
+COST_TABLES = {
+    "NaN": (SPOILED[np.nan], "table of costs has NaN in row 7, column 0"),
+    "minus infinity": (-SPOILED[np.inf], "has minus infinity in row 7, column 0"),
+    "nothing allowed": (SPOILED[np.inf], "forbids every cluster to row 7"),
+    "too few rows": (TABLE[:-1], "table of costs has 149 rows, but X has 150"),
+    "1-d": (TABLE[:, 0], r"must have two dimensions, .* shape \(150,\)"),
+    "one column": (TABLE[:, :1], "must have at least two columns"),
+    "texts": (np.full((150, 2), "a"), "must hold numbers only"),
+    "function": (lambda rows: TABLE[:3], "What the function of costs returned has 3 rows"),
+    "overflow": (np.where(TABLE > 1, 1.7e308, -1.7e308), "so far apart"),
+    "a word": ("inertia", 'cost must be one of "auto", "kmeans", .*, a table of costs'),
+    "nothing": (None, "cost must be one of .* got None"),
+}
+
+
+@pytest.mark.parametrize(("cost", "sentence"), COST_TABLES.values(), ids=COST_TABLES)
+def test_tables_of_costs(cost, sentence):
+    assert one_sentence(fit_refused(ExKMC(None, cost=cost), X, sentence))
+
+
+def test_a_table_of_costs_beside_a_reference():
+    model = ExKMC(None, cost=TABLE, reference=LABELS)
+    fit_refused(model, X, "a reference by itself; leave reference out")
+
+
+def test_a_number_of_clusters_beside_a_table_of_costs():
+    fit_refused(ExKMC(4, cost=TABLE), X, "n_clusters=4, but the table of costs has 3 columns")
+
+
+def test_noise_of_no_kind():
+    fit_refused(ExKMC(None, reference=LABELS, noise="drop"), X, "noise must be one of")
+
+
+def test_proofs_of_other_costs():
+    model = ExKMC(None, reference=LABELS, cost="labels", refine="optimal")
+    fit_refused(model, X, 'refine="optimal" proves k-means costs only')
 
 
 # ---- a fitted model, and one that is not ---------------------------------------------------------

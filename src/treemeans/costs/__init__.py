@@ -1,11 +1,14 @@
 """Costs of rows at clusters, and of sets of rows with their best representatives."""
 
-from treemeans.costs.cost import Clusters, Cost
+from treemeans.costs.cost import COST_KINDS, OWN_COSTS, Clusters, Cost, GroupCosts
 from treemeans.costs.cost_table import SMALLEST, TOO_LARGE, TOO_SMALL, CostTable, Fixed, Scales
 from treemeans.costs.group_statistics import GroupStatistics, rounded_mean, shift_near
 from treemeans.costs.kmeans_cost import KMeansCost
+from treemeans.costs.table_cost import TableCost, TableStatistics
 
 __all__ = [
+    "COST_KINDS",
+    "OWN_COSTS",
     "SMALLEST",
     "TOO_LARGE",
     "TOO_SMALL",
@@ -13,9 +16,12 @@ __all__ = [
     "Cost",
     "CostTable",
     "Fixed",
+    "GroupCosts",
     "GroupStatistics",
     "KMeansCost",
     "Scales",
+    "TableCost",
+    "TableStatistics",
     "rounded_mean",
     "shift_near",
 ]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.costs.cost_table import CostTable
-from treemeans.costs.group_statistics import GroupStatistics
 
 Floats = NDArray[np.float64]
+
+OWN_COSTS = ("labels", "mixture", "table")
+"""Kinds of costs that are given for each row, so that they do not depend on centers."""
+COST_KINDS = ("kmeans", "kmedians", "cosine", *OWN_COSTS)
 
 
 class Clusters(NamedTuple):
@@ -22,6 +25,37 @@ class Clusters(NamedTuple):
     centers: Floats
 
 
+class GroupCosts(Protocol):
+    """What groups of rows cost as clusters, and any unions of them.
+
+    Attributes
+    ----------
+    weight : (m,), weight of the rows of each group
+    within : (m,), cost of each group as a cluster; None where costs are not measured
+    """
+
+    @property
+    def weight(self) -> Floats:
+        """Weight of the rows of each group."""
+
+    @property
+    def within(self) -> Floats | None:
+        """Cost of each group as a cluster."""
+
+    @property
+    def cost(self) -> float:
+        """Cost of all groups, each as the cluster of its number."""
+
+    def union_cost(self, members: NDArray[np.intp], cluster: int) -> float:
+        """Cost of the union of some groups as a cluster; what `merged` says of it, for less."""
+
+    def merged(self, into: NDArray[np.int32], n_groups: int) -> Self:
+        """Unions of the groups; ``into`` is the union that each of them joins."""
+
+    def means(self, fallback: Floats) -> Floats:
+        """Representative of each group; ``fallback`` for a group without rows."""
+
+
 class Cost(ABC):
     """What some rows cost: at given clusters, and with the best representatives of theirs.
 
@@ -29,12 +63,13 @@ class Cost(ABC):
 
     Attributes
     ----------
-    points : the rows in the space where costs are measured, as the kernels read them
+    points : the rows in the space where costs are measured, as the kernels read them; None where
+        costs are given, so that clusters have no representatives to move
     weights : of the rows; None where all are 1
     n_threads : that the work may take
     """
 
-    points: _core.Points
+    points: _core.Points | None
     weights: Floats | None
     n_threads: int
 
@@ -49,6 +84,13 @@ class Cost(ABC):
         """The clusters that ``labels`` make; ``surrogate_cost`` is their cost to ``centers``.
 
         A cluster without rows keeps its center.
+        """
+
+    @abstractmethod
+    def representatives(self, labels: NDArray[np.int32], n_clusters: int) -> Floats:
+        """The best representatives of the clusters that ``labels`` make.
+
+        A cluster without weight has that of all rows.
         """
 
     @abstractmethod
@@ -67,7 +109,7 @@ class Cost(ABC):
         centers: Floats,
         rounding: float,
         spread: Floats | None = None,
-    ) -> GroupStatistics:
+    ) -> GroupCosts:
         """What the cost of groups of rows, and of any unions of them, follows from.
 
         Parameters

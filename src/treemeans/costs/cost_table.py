@@ -99,7 +99,8 @@ class CostTable:
 
     Attributes
     ----------
-    nearest : the cheapest center of each row, the lowest index among equals
+    nearest : the cluster that the reference gives each row: the cheapest, the lowest index among
+        equals, unless the reference has labels of its own
     regrets : n x k, cost of a center less that of the row's cheapest
     base : n, cost of the cheapest
     weights : n, the rows' weights; None where all are 1
@@ -184,6 +185,12 @@ class CostTable:
     def whole(self) -> float:
         """Cost of giving every row to its cheapest center, in units of the regrets."""
         return self.cheapest / self.regrets.unit
+
+    @property
+    def reference(self) -> float:
+        """Cost of the reference: every row at the cluster that the reference gives it."""
+        beyond = self.regrets.values[self.rows, self.nearest[self.rows]].sum()
+        return self.cheapest + float(beyond * self.regrets.unit)
 
     @property
     def cheapest(self) -> float:

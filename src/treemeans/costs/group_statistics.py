@@ -55,8 +55,11 @@ class GroupStatistics:
         mean = self.sums.sum(axis=0) / total
         return np.asarray(np.sqrt(np.maximum(squares / total - mean * mean, 0.0)))
 
-    def union_cost(self, members: NDArray[np.intp]) -> float:
-        """Cost of the union of some groups about its mean; what `merged` says of it, for less."""
+    def union_cost(self, members: NDArray[np.intp], cluster: int) -> float:
+        """Cost of the union of some groups about its mean; what `merged` says of it, for less.
+
+        ``cluster``: the number of the union, which this cost does not depend on.
+        """
         assert self.within is not None
         if not len(members):
             return 0.0

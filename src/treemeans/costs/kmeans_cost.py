@@ -55,6 +55,13 @@ class KMeansCost(Cost):
         away = means - centers
         return Clusters(surrogate_cost - float(weight @ (away * away).sum(axis=1)), means)
 
+    def representatives(self, labels: NDArray[np.int32], n_clusters: int) -> Floats:
+        """Means of the rows with each label."""
+        weight = np.bincount(labels, self.weights, minlength=n_clusters).astype(np.float64)
+        origin = np.zeros((1, self.rows.shape[1]))
+        sums = self._sums(labels, weight, origin)
+        return sums.means(np.broadcast_to(sums.sums.sum(axis=0) / weight.sum(), sums.sums.shape))
+
     def measured(self, labels: NDArray[np.int32], centers: Floats) -> float:
         """Cost about the means of the clusters, from the rows themselves."""
         weight = np.bincount(labels, self.weights, minlength=len(centers)).astype(np.float64)

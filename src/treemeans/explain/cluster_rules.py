@@ -47,9 +47,18 @@ def describe(
                 cost_share=_share(float(facts.costs[cluster]), cost),
                 apart=apart,
                 rules=tuple(_rules(facts, reader, grid, cluster, total)),
+                reference=facts.reference,
+                comparable=facts.comparable,
             )
         )
-    return Rules(found, facts.columns, facts.reference_cost, facts.certificate)
+    return Rules(
+        found,
+        facts.columns,
+        facts.reference_cost,
+        facts.certificate,
+        facts.reference,
+        facts.comparable,
+    )
 
 
 def _rules(facts: Facts, reader: Reader, grid: Grid, cluster: int, total: float) -> list[Rule]:

@@ -20,12 +20,15 @@ class Facts:
     tree : ThresholdTree
     columns : how to read the columns of X
     hits : (n_leaves, n_clusters), weight of the rows of each of ``tree.leaves`` by reference label
-    costs : (n_clusters,), k-means cost of each cluster
-    reference_cost : k-means cost of the reference
+    costs : (n_clusters,), cost of each cluster
+    reference_cost : of the reference
     profiles : (n_clusters, n_features), cluster means in the columns of X; NaN for an empty one
     spread : (n_features,), standard deviation of each column of X
     names : of the clusters; empty while they are being made
     certificate : what is proven of the tree, in a sentence; empty if nothing
+    reference : what the reference is called
+    comparable : whether the cost of a tree relative to the reference's says anything: labels and
+        mixtures cost next to nothing themselves
     """
 
     tree: ThresholdTree
@@ -37,6 +40,8 @@ class Facts:
     spread: NDArray[np.float64]
     names: tuple[str, ...] = ()
     certificate: str = ""
+    reference: str = "k-means"
+    comparable: bool = True
 
     @property
     def weight(self) -> NDArray[np.float64]:

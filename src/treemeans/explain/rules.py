@@ -54,10 +54,12 @@ class ClusterRules:
     size : weight of its rows
     coverage : their share of all rows
     purity : the share of them that the reference gives to this cluster; NaN if there are none
-    cost : its k-means cost
+    cost : its cost: for k-means, the squared distances of its rows to their mean
     cost_share : the share of that in the cost of all clusters
     apart : tuple of Difference, the columns in which it differs most from the other rows
     rules : tuple of Rule, the largest first
+    reference : what the reference is called
+    comparable : whether costs say anything beside those of the reference
     """
 
     cluster: int
@@ -69,6 +71,8 @@ class ClusterRules:
     cost_share: float
     apart: tuple[Difference, ...]
     rules: tuple[Rule, ...]
+    reference: str = "k-means"
+    comparable: bool = True
 
     @property
     def summary(self) -> str:
@@ -108,9 +112,14 @@ class Rules(Sequence[ClusterRules]):
     clusters : sequence of ClusterRules
     columns : tuple of Column
     reference_cost : float
-        K-means cost of the reference.
+        Cost of the reference.
     certificate : str
         What is proven of the tree, in a sentence; empty if nothing.
+    reference : str
+        What the reference is called.
+    comparable : bool
+        Whether the cost of the tree relative to that of the reference says anything: labels and
+        mixtures cost next to nothing themselves.
     """
 
     def __init__(
@@ -119,11 +128,15 @@ class Rules(Sequence[ClusterRules]):
         columns: Columns,
         reference_cost: float,
         certificate: str = "",
+        reference: str = "k-means",
+        comparable: bool = True,
     ) -> None:
         self.clusters = tuple(clusters)
         self.columns = columns
         self.reference_cost = reference_cost
         self.certificate = certificate
+        self.reference = reference
+        self.comparable = comparable
 
     @overload
     def __getitem__(self, index: int) -> ClusterRules: ...
@@ -142,7 +155,7 @@ class Rules(Sequence[ClusterRules]):
 
     @property
     def cost(self) -> float:
-        """K-means cost of all clusters."""
+        """Cost of all clusters."""
         return math.fsum(each.cost for each in self.clusters)
 
     @property
@@ -163,7 +176,7 @@ class Rules(Sequence[ClusterRules]):
             "cluster",
             "name",
             "rows",
-            "agree with k-means",
+            f"agree with {html.escape(self.reference)}",
             "of the cost",
             "differs by",
             "rules",
@@ -197,6 +210,7 @@ class Rules(Sequence[ClusterRules]):
             "purity": _known(self.purity),
             "cost": self.cost,
             "reference_cost": self.reference_cost,
+            "reference": self.reference,
             **({"certificate": self.certificate} if self.certificate else {}),
             "clusters": [_cluster_dict(each, self.columns) for each in self.clusters],
         }
@@ -339,19 +353,21 @@ def _overall(rules: Rules) -> str:
     clusters = f"{len(rules)} cluster{'' if len(rules) == 1 else 's'}"
     words = f"{clusters}, {format_rows(rules.size)}, {_number_of_rules(rules)}"
     if rules.size:
-        words += f": {percent(rules.purity)} agree with k-means"
-    if rules.size and rules.reference_cost > 0:
-        words += f", {rules.cost / rules.reference_cost:.3f} times its cost"
+        words += f": {percent(rules.purity)} agree with {rules.reference}"
+    if rules.size and rules.comparable and rules.reference_cost > 0:
+        whose = "their" if rules.reference.endswith("labels") else "its"
+        words += f", {rules.cost / rules.reference_cost:.3f} times {whose} cost"
     return words
 
 
 def _figures(each: ClusterRules) -> str:
     if not each.size:
         return "no rows" if each.rules else "no rows, and no rule leads to it"
-    return (
+    figures = (
         f"{format_rows(each.size)} ({percent(each.coverage)}), {percent(each.purity)} agree with "
-        f"k-means, {percent(each.cost_share)} of the cost"
+        f"{each.reference}"
     )
+    return f"{figures}, {percent(each.cost_share)} of the cost" if each.comparable else figures
 
 
 def _folded(start: str, phrases: Sequence[str], end: str = "", begin: str = "") -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_FLAT = 1e-3  # of the cost of k-means; a path that saves less than this is flat
+_FLAT = 1e-3  # of the reference's cost; a path that saves less than this is flat
 _STRAIGHT = 0.05  # of what the whole path saves; a curve that bends less has no knee
 
 
@@ -14,14 +14,15 @@ def suggested_leaves(path: NDArray[np.void]) -> int:
 
     Leaves and cost are both brought to 0 ... 1 between the smallest and the largest tree of the
     path; the knee is where the curve is furthest below the straight line between its ends. A path
-    on which more leaves save next to nothing (less than 0.1 % of the cost of k-means) suggests
+    on which more leaves save next to nothing (less than 0.1 % of the reference's cost) suggests
     the smallest tree; one without a bend, where every leaf saves about as much as the last,
     suggests the cheapest.
 
     Parameters
     ----------
     path : structured array
-        ``path_`` of a fitted model: ``n_leaves`` and ``ratio`` are used.
+        ``path_`` of a fitted model: ``n_leaves`` and ``ratio`` are used, or ``accuracy`` where
+        the reference costs nothing, so that there is no ratio.
 
     Returns
     -------
@@ -35,7 +36,8 @@ def suggested_leaves(path: NDArray[np.void]) -> int:
     >>> suggested_leaves(model.path_)
     21
     """
-    return int(path["n_leaves"][knee(path["n_leaves"], path["ratio"])])
+    costs = path["ratio"] if np.isfinite(path["ratio"]).all() else 1.0 - path["accuracy"]
+    return int(path["n_leaves"][knee(path["n_leaves"], costs)])
 
 
 def knee(sizes: ArrayLike, costs: ArrayLike) -> int:

@@ -80,6 +80,11 @@ def _kdtree(data: TrainingData, progress: Progress) -> InMemoryTree:
 
 
 def _kauri(data: TrainingData, progress: Progress) -> InMemoryTree:
+    if data.cost.points is None:
+        raise ValueError(
+            'base_tree="kauri" compares means of clusters, which given costs and cost="labels" do '
+            'not have; use "imm", "exgreedy" or "none".'
+        )
     growing, k = InMemoryTree(data), len(data.centers)
     kauri(growing, data.cost.points, data.weights, k, k, progress)
     return growing

@@ -56,7 +56,8 @@ def grow(
     if data.table.bins.mixed and isinstance(base, str):
         base = "none"
     if base == "best":
-        names = [name for name in BEST_OF if name != "kauri" or weighable(data.weights)]
+        with_kauri = data.cost.points is not None and weighable(data.weights)
+        names = [name for name in BEST_OF if name != "kauri" or with_kauri]
         return _cheapest([grow(data, name, max_leaves, progress) for name in names], data)
     growing = base_tree(data, base, progress)
     growing.begin_expansion()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treemeans.columns import Column
 from treemeans.cost_path import PATH_DTYPE, path_row
-from treemeans.costs import GroupStatistics
+from treemeans.costs import COST_KINDS, OWN_COSTS, GroupCosts, GroupStatistics, TableStatistics
 from treemeans.explain.cluster_names import checked_names
 from treemeans.fit_result import FitResult
 from treemeans.model_file.checked_entries import Entries, UnreadableError
@@ -24,6 +24,7 @@ from treemeans.tree import ThresholdTree
 _PATH = ("surrogate_cost", "kmeans_cost", "accuracy")  # the rest of a row follows from these
 _MOST_CODES = 2**24  # of categories, as in a tree
 _MOST_LEAVES = 2**31
+_LONGEST_NAME = 200  # letters of what a reference is called
 _COLUMN = {field.name: field.default for field in fields(Column)}
 
 
@@ -46,7 +47,7 @@ def write_fit(record: FitResult) -> dict[str, Any]:
         "path": {name: record.path[name].tolist() for name in _PATH},
         "centers": record.centers.tolist(),
         "hits": record.hits.tolist(),
-        "sums": _write_sums(record.leaves),
+        "sums": _write_leaves(record.leaves),
         "profile": None if one_space else _write_sums(record.profile),
         "spread": record.spread.tolist(),
         # Automatic names are written for people; a model that is loaded makes them again.
@@ -55,7 +56,7 @@ def write_fit(record: FitResult) -> dict[str, Any]:
             "given": bool(record.given_names),
         },
         "certificate": None if record.certificate is None else asdict(record.certificate),
-    }
+    } | _write_cost(record)
 
 
 def read_fit(entries: Entries, version: int) -> FitResult:
@@ -72,16 +73,27 @@ def read_fit(entries: Entries, version: int) -> FitResult:
     hits = entries.matrix("hits", tree.n_leaves, len(centers), least=0.0)
     centers_of_costs = entries.matrix("centers", *centers.shape)
     weight = hits.sum(axis=1)
-    leaves = profile = _read_leaves(
-        entries.within("sums"), weight, centers.shape[1], tree.costs[tree.leaves], centers_of_costs
-    )
-    if in_pipeline or not entries.is_null("profile"):
+    kind, called = _read_cost(entries)
+    costs = tree.costs[tree.leaves]
+    leaves: GroupCosts
+    if kind in OWN_COSTS:
+        entries.within("sums").end()
+        leaves = TableStatistics(weight, costs)
+    else:
+        leaves = _read_leaves(
+            entries.within("sums"), weight, centers.shape[1], costs, centers_of_costs
+        )
+    if in_pipeline or not entries.is_null("profile") or not isinstance(leaves, GroupStatistics):
         profile = _read_sums(entries.within("profile"), weight, len(columns))
+    else:
+        profile = leaves
     return FitResult(
         tree=tree,
         sizes=sizes,
         path=_read_path(entries.within("path"), sizes, cost),
-        reference=Reference(centers, NotSaved("pipeline") if in_pipeline else None, True),
+        reference=Reference(
+            centers, NotSaved("pipeline") if in_pipeline else None, True, cost=kind, called=called
+        ),
         reference_cost=cost,
         centers=centers_of_costs,
         leaves=leaves,
@@ -92,7 +104,30 @@ def read_fit(entries: Entries, version: int) -> FitResult:
         short=entries.flag("short"),
         given_names=_read_names(entries, len(centers)),
         certificate=_read_certificate(entries),
+        cost=kind,
+        called=called,
     )
+
+
+def _write_cost(record: FitResult) -> dict[str, Any]:
+    """What rows are priced by and what the reference is called; left out for plain k-means."""
+    if (record.cost, record.called) == ("kmeans", "k-means"):
+        return {}
+    return {"cost": {"kind": record.cost, "called": record.called}}
+
+
+def _read_cost(entries: Entries) -> tuple[str, str]:
+    """Kind of the cost, and what the reference is called."""
+    if not entries.has("cost"):
+        return "kmeans", "k-means"
+    entry = entries.within("cost")
+    kind, called = entry.text("kind"), entry.text("called")
+    entry.end()
+    if kind not in COST_KINDS:
+        raise UnreadableError(f"its cost is of an unknown kind, {kind!r}")
+    if not called.isprintable() or len(called) > _LONGEST_NAME:
+        raise UnreadableError("what its reference is called is no short text")
+    return kind, called
 
 
 def _read_names(entries: Entries, n_clusters: int) -> tuple[str, ...]:
@@ -222,6 +257,11 @@ def _read_split_kinds(entries: Entries, feature: NDArray[np.int32], parts: dict[
     parts["missing_left"] = sides
     parts["category_first"] = np.append(0, np.cumsum(n_codes))
     parts["category_codes"] = np.concatenate(categories)
+
+
+def _write_leaves(leaves: GroupCosts) -> dict[str, Any]:
+    """Sums of the leaves; costs that are given are in the tree already."""
+    return _write_sums(leaves) if isinstance(leaves, GroupStatistics) else {}
 
 
 def _write_sums(sums: GroupStatistics) -> dict[str, Any]:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 def plot_path(model: Any, *, ax: Axes | None = None) -> Axes:
     """Plot the price of each number of leaves: the cost of the tree to that of the reference.
 
-    The dashed line at 1 is the reference, k-means itself. Marked are the size the model has now,
-    and the knee, after which further leaves save little (``treemeans.explain.suggest_leaves``); the
+    The dashed line is the reference, such as k-means itself. Where costs are given (labels, a
+    mixture, a table), the curve shows the share of rows that differ from it. Marked are the size
+    the model has now, and the knee, after which further leaves save little
+    (``treemeans.explain.suggest_leaves``); the
     curve goes on to the largest tree of the fit.
 
     Parameters
@@ -46,16 +48,29 @@ def plot_path(model: Any, *, ax: Axes | None = None) -> Axes:
     path = model._fit_result.path  # path_ ends at the present size
     if ax is None:
         ax = pyplot.figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
-    leaves, ratio = path["n_leaves"], path["ratio"]
+    record = model._fit_result
+    leaves, called = path["n_leaves"], record.called
+    values = path["ratio"] if record.comparable else 1.0 - path["accuracy"]
     marker = "o" if len(path) <= 40 else None
-    ax.plot(leaves, ratio, color=ink(0), marker=marker, markersize=3.5, label="tree", zorder=2)
-    ax.axhline(1.0, color="0.5", linestyle=(0, (4, 3)), linewidth=1.0, label="k-means", zorder=1)
+    ax.plot(leaves, values, color=ink(0), marker=marker, markersize=3.5, label="tree", zorder=2)
+    level = 1.0 if record.comparable else 0.0
+    ax.axhline(level, color="0.5", linestyle=(0, (4, 3)), linewidth=1.0, label=called, zorder=1)
     knee = suggested_leaves(path)
-    _mark(ax, path, knee, f"knee: {knee} leaves", marker="D", color=ink(5))
+    _mark(ax, leaves, values, knee, f"knee: {knee} leaves", marker="D", color=ink(5))
     now = int(model.n_leaves_)
-    _mark(ax, path, now, f"now: {now} leaves", marker="o", color=ink(0), markerfacecolor="none")
+    _mark(
+        ax,
+        leaves,
+        values,
+        now,
+        f"now: {now} leaves",
+        marker="o",
+        color=ink(0),
+        markerfacecolor="none",
+    )
     ax.set_xlabel("number of leaves")
-    ax.set_ylabel("cost / cost of k-means")
+    differ = f"share of rows that differ from {called}"
+    ax.set_ylabel(f"cost / cost of {called}" if record.comparable else differ)
     ax.xaxis.set_major_locator(need("matplotlib.ticker", "plot").MaxNLocator(integer=True))
     ax.ticklabel_format(axis="y", useOffset=False)
     for side in ("top", "right"):
@@ -64,9 +79,9 @@ def plot_path(model: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _mark(ax: Axes, path: Any, n_leaves: int, label: str, **style: Any) -> None:
-    """A mark on the curve, with its cost in the legend."""
-    ratio = float(path["ratio"][np.searchsorted(path["n_leaves"], n_leaves)])
-    (mark,) = ax.plot([n_leaves], [ratio], linestyle="none", markersize=9, zorder=3, **style)
+def _mark(ax: Axes, leaves: Any, values: Any, n_leaves: int, label: str, **style: Any) -> None:
+    """A mark on the curve, with its value in the legend."""
+    value = float(values[np.searchsorted(leaves, n_leaves)])
+    (mark,) = ax.plot([n_leaves], [value], linestyle="none", markersize=9, zorder=3, **style)
     mark.set_markeredgewidth(1.6)
-    mark.set_label(f"{label}, {ratio:.4g}")
+    mark.set_label(f"{label}, {value:.4g}")

@@ -1,21 +1,21 @@
-"""The reference clustering: whatever the user brings, turned into centers; and our own k-means."""
+"""The reference clustering: whatever the user brings, and our own k-means."""
 
 from treemeans.reference.fast_kmeans import FastKMeans
 from treemeans.reference.resolve_reference import (
     Reference,
+    centered_reference,
     check_clusterer,
     fit_reference,
     is_fitted,
     last_step,
-    ready_reference,
 )
 
 __all__ = [
     "FastKMeans",
     "Reference",
+    "centered_reference",
     "check_clusterer",
     "fit_reference",
     "is_fitted",
     "last_step",
-    "ready_reference",
 ]

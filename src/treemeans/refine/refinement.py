@@ -209,24 +209,28 @@ def _other_starts(
         budget.tell(f"from {base}")
         tree = grow(data, base, n_leaves, quiet).freeze()
         yield CenteredTree.replays(data, tree, data.centers, data.costs)
-    affordable = _kauri_work(data) <= _MOST_KAURI_WORK and weighable(data.weights)
-    if not budget.spent and affordable:
+    space = data.cost.points
+    if space is None or not weighable(data.weights):
+        return
+    if not budget.spent and _kauri_work(data, space) <= _MOST_KAURI_WORK:
         budget.tell("from kauri")
         growing, k = InMemoryTree(data), len(data.centers)
-        cluster = kauri(growing, data.cost.points, data.weights, k, n_leaves, quiet)
+        cluster = kauri(growing, space, data.weights, k, n_leaves, quiet)
         tree = growing.freeze()
         yield CenteredTree.replays(data, tree, _cluster_centers(tree, cluster, data))
 
 
-def _kauri_work(data: TrainingData) -> float:
+def _kauri_work(data: TrainingData, space: _core.Points) -> float:
     """Number of values that Kauri adds up: whole rows, along every feature."""
-    values, space_values = _core.n_values(data.table.points), _core.n_values(data.cost.points)
+    values, space_values = _core.n_values(data.table.points), _core.n_values(space)
     return float(values) * space_values / data.table.n_rows
 
 
 def _match_labels(found: CenteredTree, data: TrainingData) -> None:
     """Number the clusters so that as many rows as possible have their reference label."""
     k = len(found.centers)
+    if data.cost.points is None:  # a cluster is a column of given costs: its number is its own
+        return
     cell = found.tree.labels().astype(np.int64) * k + data.costs.nearest
     common = np.bincount(cell, data.weights, minlength=k * k).reshape(k, k)
     cluster, label = linear_sum_assignment(common, maximize=True)

@@ -121,15 +121,30 @@ def verdict(ratio: float) -> str:
     >>> verdict(1.0123).replace("\N{NO-BREAK SPACE}", " ")
     'This tree follows the original grouping almost exactly (1.2 % worse).'
     """
-    follows = "This tree follows the original grouping"
     if ratio < 1 - 5e-5:
         return "This tree groups the rows even more tightly than the original grouping."
+    return _follows(ratio, f"{worse(ratio)} worse")
+
+
+def verdict_on_rows(share: float) -> str:
+    """The same from the share of rows in their original group, where costs say nothing.
+
+    Examples
+    --------
+    >>> verdict_on_rows(0.95).replace("\N{NO-BREAK SPACE}", " ")
+    'This tree follows the original grouping closely (5 % of the rows differ).'
+    """
+    return _follows(2.0 - share, f"{worse(2.0 - share)} of the rows differ")
+
+
+def _follows(ratio: float, by: str) -> str:
+    follows = "This tree follows the original grouping"
     if ratio <= 1 + 1e-9:
         return f"{follows} exactly."
     for most, how in ((1.02, "almost exactly"), (1.1, "closely"), (1.3, "roughly")):
         if ratio < most:
-            return f"{follows} {how} ({worse(ratio)} worse)."
-    return f"{follows} only loosely ({worse(ratio)} worse)."
+            return f"{follows} {how} ({by})."
+    return f"{follows} only loosely ({by})."
 
 
 def agreement(share: float) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treemeans.columns.number_text import format_number
 from treemeans.explain.suggest_leaves import suggested_leaves
 from treemeans.fit_result import FitResult
-from treemeans.report.report_text import agreement, verdict
+from treemeans.report.report_text import agreement, verdict, verdict_on_rows
 
 _TICKS = 4  # on the cost axis, about
 
@@ -34,7 +34,9 @@ def size_entries(record: FitResult) -> list[dict[str, Any]]:
                 "leaves": int(row["n_leaves"]),
                 "toggled": np.flatnonzero(size.inner != inner).tolist(),
                 "labels": [(node, int(label[node])) for node in relabelled.tolist()],
-                "verdict": verdict(float(row["ratio"])),
+                "verdict": verdict(float(row["ratio"]))
+                if record.comparable
+                else verdict_on_rows(float(row["accuracy"])),
                 "agreement": agreement(float(row["accuracy"])),
             }
         )
@@ -51,9 +53,15 @@ def leaves_in(record: FitResult, n_leaves: int) -> NDArray[np.intp]:
     return np.flatnonzero(kept & ~inner)
 
 
-def cost_curve(path: NDArray[np.void]) -> dict[str, Any]:
-    """By how many percent each size costs more than the reference, and the suggested size."""
+def cost_curve(record: FitResult) -> dict[str, Any]:
+    """By how many percent each size costs more than the reference, and the suggested size.
+
+    Where costs say nothing, the percentage of rows that are in another group.
+    """
+    path = record.path
     excess = np.where(np.isfinite(path["ratio"]), 100 * (path["ratio"] - 1), np.nan)
+    if not record.comparable:
+        excess = 100 * (1.0 - path["accuracy"])
     known = excess[np.isfinite(excess)]
     most, least = (max(known.max(), 0.0), min(known.min(), 0.0)) if len(known) else (0.0, 0.0)
     ticks = _ticks(float(least), float(most))

@@ -78,7 +78,7 @@ def summarize(
             size | {"descriptions": changes}
             for size, changes in zip(size_entries(record), groups.changes, strict=True)
         ],
-        "curve": cost_curve(record.path),
+        "curve": cost_curve(record),
         "condition_texts": groups.condition_texts,
         "sql": sql_entries(
             facts.tree, fields, nodes["smaller_side"], names if cluster_names else None

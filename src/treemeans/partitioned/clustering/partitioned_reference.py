@@ -24,11 +24,11 @@ from treemeans.partitioned.row_summary import RowSummary
 from treemeans.reference import (
     FastKMeans,
     Reference,
+    centered_reference,
     check_clusterer,
     fit_reference,
     is_fitted,
     last_step,
-    ready_reference,
 )
 from treemeans.reference.lloyd import one_thread
 from treemeans.validation import check_enough_rows, is_named_reference
@@ -69,7 +69,7 @@ def fit_reference_on(
             k = last_step(reference).n_clusters
             check_enough_rows(shape[0], k)
             return _fit(partitions, summary, reference, k, random_state)
-    return ready_reference(reference, n_clusters, shape, given=True)
+    return centered_reference(reference, n_clusters, shape, "kmeans")
 
 
 def centers_in_columns(

@@ -1,0 +1,127 @@
+"""Labels as a reference: one for each row, of any kind; -1, NaN and None are noise."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NOISE_NAME = "noise"
+
+
+class GivenLabels(NamedTuple):
+    """The cluster of each row, and what the clusters are called.
+
+    Attributes
+    ----------
+    codes : (n_rows,), number of each row's cluster; -1 for a row that is left out as noise
+    names : of the clusters, in the order of their numbers
+    """
+
+    codes: NDArray[np.int32]
+    names: tuple[str, ...]
+
+
+def is_labels(reference: Any) -> bool:
+    """Whether a reference is one label for each row: a list, array or series of one dimension."""
+    if reference is None or isinstance(reference, str | bytes) or hasattr(reference, "fit"):
+        return False
+    if isinstance(reference, type):
+        return False
+    shape = getattr(reference, "shape", None)
+    if shape is not None:
+        return len(shape) == 1
+    if not isinstance(reference, list | tuple) and not hasattr(reference, "__array__"):
+        return False
+    values = list(reference)
+    nested = (hasattr(value, "__len__") and not isinstance(value, str | bytes) for value in values)
+    return bool(values) and not any(nested)
+
+
+def read_labels(labels: Any, n_rows: int, noise: str, name: str = "reference") -> GivenLabels:
+    """Number the labels, in the order of their values.
+
+    Parameters
+    ----------
+    noise : ``"ignore"`` leaves out rows that are labelled -1, NaN or None; ``"cluster"`` makes
+        them the last cluster
+    name : what the labels are called in messages
+
+    Examples
+    --------
+    >>> read_labels(["b", "a", None, "b"], 4, "ignore")
+    GivenLabels(codes=array([ 1,  0, -1,  1], dtype=int32), names=('a', 'b'))
+    """
+    values = _plain_values(labels)
+    if len(values) != n_rows:
+        raise ValueError(
+            f"{name} has {len(values)} labels, but X has {n_rows} rows; there must be one for each "
+            "row, in their order."
+        )
+    is_noise = np.fromiter((_is_noise(value) for value in values), dtype=bool, count=n_rows)
+    kept = [value for value, out in zip(values, is_noise, strict=True) if not out]
+    distinct = _sorted(kept)
+    if len(distinct) + (noise == "cluster" and bool(is_noise.any())) < 2:
+        what = f"is {distinct[0]!r} for every row" if distinct else "has noise (-1 or NaN) only"
+        raise ValueError(f"{name} {what}; there must be at least two different labels.")
+    number = {value: i for i, value in enumerate(distinct)}
+    codes = np.full(n_rows, -1, dtype=np.int32)
+    codes[~is_noise] = [number[value] for value in kept]
+    names = _names(distinct)
+    if noise == "cluster" and is_noise.any():
+        codes[is_noise] = len(names)
+        names = (*names, _NOISE_NAME if _NOISE_NAME not in names else f"{_NOISE_NAME} (-1)")
+    if len(names) > n_rows // 2 and len(names) > 50:
+        raise ValueError(
+            f"{name} has {len(names)} different labels for {n_rows} rows; pass a column of "
+            "groups that rows share."
+        )
+    return GivenLabels(codes, names)
+
+
+def _plain_values(labels: Any) -> list[Any]:
+    """The labels as Python values, which are equal and hash alike whatever they came in."""
+    if hasattr(labels, "to_list"):  # series of pandas and polars: missing values stay what they are
+        values = labels.to_list()
+    elif hasattr(labels, "to_pylist"):
+        values = labels.to_pylist()
+    else:
+        values = list(labels)
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    for value in values:
+        try:
+            hash(value)
+        except TypeError:
+            raise ValueError(
+                f"A label must be a number, a text or another hashable value; got {value!r}."
+            ) from None
+    return values
+
+
+def _is_noise(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, int | float) and (value == -1 or value != value)
+
+
+def _sorted(values: list[Any]) -> list[Any]:
+    """The distinct values, in their own order where they have one, else by type and text."""
+    distinct = list(dict.fromkeys(values))
+    try:
+        return sorted(distinct)
+    except TypeError:
+        return sorted(distinct, key=lambda value: (type(value).__name__, str(value)))
+
+
+def _names(values: list[Any]) -> tuple[str, ...]:
+    """Texts of the labels: whole numbers without a point, and no two alike."""
+    texts = [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        for value in values
+    ]
+    texts = [" ".join(text.split())[:200] or "(empty)" for text in texts]
+    texts = [text if text.isprintable() else ascii(text) for text in texts]
+    if len(set(texts)) < len(texts):
+        texts = [f"{text} ({i})" for i, text in enumerate(texts)]
+    return tuple(texts)

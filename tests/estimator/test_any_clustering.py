@@ -33,7 +33,7 @@ FORMS = {
     "pandas": pd.Series(NAMES),
     "pandas categories": pd.Series(NAMES, dtype="category"),
     "polars": pl.Series(NAMES),
-    "objects": [(("a",), ("b",), ("c", 1))[label] for label in Y],
+    "objects": pd.Series([(("a",), ("b",), ("c", 1))[label] for label in Y]),
     "booleans and text": [(True, "x", "y")[label] for label in Y],
 }
 

@@ -132,7 +132,7 @@ def verdict_on_rows(share: float) -> str:
     Examples
     --------
     >>> verdict_on_rows(0.95).replace("\N{NO-BREAK SPACE}", " ")
-    'This tree follows the original grouping closely (5 % of the rows differ).'
+    'This tree follows the original grouping closely (5.0 % of the rows differ).'
     """
     return _follows(2.0 - share, f"{worse(2.0 - share)} of the rows differ")
 

@@ -23,6 +23,7 @@ from treemeans.pruning import Pruning, prunings
 from treemeans.reference import Reference
 from treemeans.rows import as_points
 from treemeans.training_data import TrainingData
+from treemeans.training_histograms import TrainingHistograms, TrainingSample, count_sample
 from treemeans.tree import ThresholdTree
 
 
@@ -50,6 +51,7 @@ class FitResult:
     certificate : what is proven of the full tree; None if nothing
     cost : the kind of `Reference.cost`
     called : what the reference is called in words
+    histograms : of the training columns, or rows to make them from; None if there are none
     """
 
     tree: ThresholdTree
@@ -70,6 +72,23 @@ class FitResult:
     certificate: Certificate | None = None
     cost: str = "kmeans"
     called: str = "k-means"
+    histograms: TrainingHistograms | TrainingSample | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A pickle holds counts, not the sample of rows that they are made from.
+        return self.__dict__ | {"histograms": self.training_histograms}
+
+    @property
+    def training_histograms(self) -> TrainingHistograms | None:
+        """Counts of the training values of each column; None if nothing is known of them."""
+        return self._counted if isinstance(self.histograms, TrainingSample) else self.histograms
+
+    @cached_property
+    def _counted(self) -> TrainingHistograms:
+        assert isinstance(self.histograms, TrainingSample)
+        categorical = np.array([column.kind == "codes" for column in self.columns])
+        cut = np.unique(self.tree.feature[~self.tree.is_leaf]).tolist()
+        return count_sample(self.histograms, categorical, cut, self.spread)
 
     @cached_property
     def cluster_names(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from treemeans.columns import Column, Columns
 
@@ -178,14 +179,30 @@ class TablePreparation:
             )
         )
 
-    def transform(self, X: Any) -> Floats:
+    @property
+    def width(self) -> int:
+        """Number of coordinates."""
+        return sum(view.width for view in self.views)
+
+    def transform(self, X: Any) -> Any:
         """The coordinates of encoded rows."""
+        if sparse.issparse(X):
+            return self._scale_sparse(X)
         ends = np.cumsum([0, *(view.width for view in self.views)])
         found = np.empty((X.shape[0], ends[-1]))
         for i, view in enumerate(self.views):
             values = np.asarray(X[:, i], dtype=np.float64)
             view.write(values, found[:, ends[i] : ends[i + 1]])
         return found
+
+    def _scale_sparse(self, X: Any) -> Any:
+        """Sparse rows, which stay so if zero stays zero, as it does under ``MaxAbsScaler``."""
+        if any(view.how != "standard" or view.shift != 0 for view in self.views):
+            raise ValueError(
+                "The reference saw columns that were shifted, which a sparse table would not "
+                "survive; pass a dense array."
+            )
+        return X @ sparse.diags_array([1.0 / view.scale for view in self.views])
 
     def __str__(self) -> str:
         width = max(len("column"), *(len(view.column.name) for view in self.views))

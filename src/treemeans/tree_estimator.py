@@ -32,6 +32,7 @@ from treemeans.reference import Reference, fit_reference
 from treemeans.rows import Table, as_points
 from treemeans.threads import n_threads
 from treemeans.training_data import TrainingData
+from treemeans.training_histograms import sample_rows
 from treemeans.tree_model import TreeModel
 from treemeans.validation import (
     check_not_tiny,
@@ -190,6 +191,7 @@ class TreeEstimator(TreeModel):
         else:
             columns = detect_more(ArrayRows(data.X), encoded.columns, tree, seen)
         short = bool(self.round_thresholds)
-        result = replace(result, tree=tree.with_gap(seen.gap), short=short)
+        sample = sample_rows(data.X, data.weights)
+        result = replace(result, tree=tree.with_gap(seen.gap), short=short, histograms=sample)
         self._fit_result = result.read_as(columns)
         self._set_fitted_attributes(tree.n_leaves)

@@ -41,7 +41,10 @@ ALLOWED = {
         "tree",
         "value_set",
     },
+    "training_histograms": set(),
     "model_file": {
+        "preparation",
+        "training_histograms",
         "columns",
         "explain",
         "atomic_write",
@@ -125,6 +128,7 @@ ALLOWED = {
         "rows",
         "split",
         "threads",
+        "training_histograms",
         "tree",
     },
     "baselines": {

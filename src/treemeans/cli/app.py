@@ -269,6 +269,12 @@ def predict(
         str | None, typer.Option("--out", "-o", help="CSV, TSV, Parquet or Arrow file to write.")
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Add a column that says why.")] = False,
+    confidence: Annotated[
+        bool,
+        typer.Option(
+            "--confidence", help="Add how near rows are to a cut, and to the next cluster."
+        ),
+    ] = False,
     shown_as: As = ShownAs.numbers,
     names: Names = None,
     raw: Annotated[
@@ -295,13 +301,49 @@ def predict(
         model,
         data,
         out,
-        columns=predict_command.AddedColumns(shown_as.value == "names", explain),
+        columns=predict_command.AddedColumns(shown_as.value == "names", explain, confidence),
         names=names,
         raw=raw,
         accept_missing=accept_missing,
         force=force,
         console=Console(quiet, as_json=False),
     )
+
+
+@app.command()
+@one_sentence_errors
+def drift(
+    model: Model,
+    data: Data,
+    psi: Annotated[
+        float, typer.Option(help="PSI of a column, or of the rules, that counts as drift.")
+    ] = 0.25,
+    outside: Annotated[
+        float,
+        typer.Option(help="Share of rows outside the training range, or of unseen categories."),
+    ] = 0.05,
+    cost_ratio: Annotated[
+        float, typer.Option("--cost-ratio", help="Cost of a row now, over that in training.")
+    ] = 1.5,
+    level: Annotated[
+        float, typer.Option(help="Probability of an alarm if nothing has changed.")
+    ] = 0.01,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="Write a page for a browser (.html) here.")
+    ] = None,
+    names: Names = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """What has changed in new rows, of a file of any size; exit code 3 above a limit."""
+    from treemeans.cli import drift_command
+    from treemeans.cli.show_command import SavedModel
+    from treemeans.monitor.drift_result import DriftLimits
+
+    limits = DriftLimits(psi, outside, cost_ratio, level)
+    chosen = SavedModel(model, None, names)
+    drift_command.run(chosen, data, limits, out, force, Console(quiet, as_json))
 
 
 @app.command()

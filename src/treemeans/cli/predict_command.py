@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from treemeans.cli import interrupt
 from treemeans.cli.console import Console
 from treemeans.cli.show_command import SavedModel
 from treemeans.columns.encode_frame import UnseenValues
+from treemeans.columns.number_text import percent
 from treemeans.explain.leaf_reasons import LeafReasons
 from treemeans.files.file_errors import InputError, quoted
 from treemeans.files.file_formats import format_from_name
@@ -22,19 +24,22 @@ from treemeans.files.file_schema import encode_for_model
 from treemeans.files.read_table import read_batches
 from treemeans.files.spreadsheet_cells import formulas_as_text
 from treemeans.files.write_table import TableWriter, with_column
+from treemeans.monitor.confidence import knows_costs
 from treemeans.progress import Progress
 from treemeans.threads import n_threads
 from treemeans.tree import no_side
 
 CLUSTER, WHY = "cluster", "why"
+CONFIDENCE = ("cut_distance", "cost_advantage", "close_call")
 
 
 @dataclass(frozen=True)
 class AddedColumns:
-    """What is added to the table: clusters by number or name, and why."""
+    """What is added to the table: clusters by number or name, why, and how sure that is."""
 
     as_names: bool = False
     explain: bool = False
+    confidence: bool = False
 
 
 def run(
@@ -57,14 +62,15 @@ def run(
         model = model.with_missing_sides()
     reasons = LeafReasons(model.tree_, model.columns_) if columns.explain else None
     as_text = _writes_text(out)
-    columns_as_text = True if as_text else _category_columns(model)
+    columns_as_text = True if as_text else category_columns(model)
     n_rows, n_formulas, n_unseen = 0, 0, Counter[str]()
+    n_close = np.zeros((2, model.tree_.n_clusters), dtype=np.int64)
     with (
         TableWriter(out, force=force) as writer,
         Progress("treemeans: rows", None, console.shows_progress) as progress,
     ):
         for batch in read_batches(data, text=columns_as_text):
-            batch, unseen = _labelled(batch, model, columns, reasons, n_rows)
+            batch, unseen = _labelled(batch, model, columns, reasons, n_rows, n_close)
             if as_text and not raw:
                 batch, changed = formulas_as_text(batch)
                 n_formulas += changed
@@ -82,6 +88,8 @@ def run(
             f"Note: {n_formulas:,} cells that a spreadsheet would run as formulas have an "
             "apostrophe before them; --raw writes them as they are."
         )
+    if columns.confidence:
+        _note_close_calls(model, n_close, console)
     console.note(f"{n_rows:,} rows labelled{f'; they are in {out}' if out else ''}.")
 
 
@@ -89,7 +97,7 @@ def _writes_text(out: str | None) -> bool:
     return out is None or out == "-" or format_from_name(Path(out)).kind == "text"
 
 
-def _category_columns(model: Any) -> list[str]:
+def category_columns(model: Any) -> list[str]:
     """The columns of a file that hold categories."""
     categories = [c.source or c.name for c in model.columns_ if c.source or c.categories]
     return list(dict.fromkeys(categories))
@@ -106,8 +114,45 @@ def _refuse_missing(model: Any, X: Any, first_row: int) -> None:
         )
 
 
+def _note_close_calls(model: Any, n_close: NDArray[np.int64], console: Console) -> None:
+    """Say which share of each cluster's rows are close calls."""
+    close, total = n_close
+    shares = [
+        f"{name} {percent(float(close[i] / total[i]))}"
+        for i, name in enumerate(model.cluster_names_)
+        if total[i]
+    ]
+    console.note(f"Close calls: {'; '.join(shares)}.")
+    if not knows_costs(model._fit_result.reference):
+        console.note(
+            "Note: the model file does not hold the space of its reference, so cost_advantage is "
+            "empty and close calls are those near a cut."
+        )
+
+
+def _with_confidence(batch: Any, model: Any, X: Any, n_close: NDArray[np.int64]) -> Any:
+    """The batch with the columns of confidence; close calls of each cluster are added up."""
+    found = model.confidence(X)
+    k = model.tree_.n_clusters
+    n_close += [
+        np.bincount(found.cluster[found.is_close], minlength=k),
+        np.bincount(found.cluster, minlength=k),
+    ]
+    known = np.isfinite(found.cut_distance)
+    distance = pa.array(found.cut_distance, mask=~known)
+    advantage = pa.array(found.advantage, mask=np.isnan(found.advantage))
+    for name, values in zip(CONFIDENCE, (distance, advantage, found.is_close), strict=True):
+        batch = with_column(batch, name, values)
+    return batch
+
+
 def _labelled(
-    batch: Any, model: Any, columns: AddedColumns, reasons: LeafReasons | None, rows_before: int
+    batch: Any,
+    model: Any,
+    columns: AddedColumns,
+    reasons: LeafReasons | None,
+    rows_before: int,
+    n_close: NDArray[np.int64],
 ) -> tuple[Any, UnseenValues]:
     """The batch with its clusters and, if asked for, its reasons; and its unseen categories."""
     unseen = UnseenValues()
@@ -119,6 +164,8 @@ def _labelled(
     if columns.as_names:
         labels = pa.array(model.cluster_names_).take(pa.array(labels))
     batch = with_column(batch, CLUSTER, labels)
+    if columns.confidence:
+        batch = _with_confidence(batch, model, X, n_close)
     if reasons is None:
         return batch, unseen
     names = {

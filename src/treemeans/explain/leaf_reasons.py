@@ -47,6 +47,10 @@ class LeafReasons:
         self._number[tree.leaves] = np.arange(tree.n_leaves)
         self._texts = [all_of(self._of_leaf[leaf]) for leaf in tree.leaves.tolist()]
 
+    def text(self, leaf: int) -> str:
+        """The conditions of a leaf in words; empty for the only leaf of a tree."""
+        return self._texts[int(self._number[leaf])]
+
     def because(self, leaf: int, row: int, unseen: UnseenCategories) -> tuple[str, ...]:
         """The conditions that are true of a row in its leaf."""
         sources, beyond = unseen.sources_of(row), unseen.beyond(row)

@@ -124,6 +124,13 @@ class Entries:
         """A list of finite numbers of at least ``least``; ``gaps``: null is read as NaN."""
         return self._numbers(key, self._list(key, length, "numbers"), gaps, least)
 
+    def float_list(self, key: str, *, least: float = -np.inf) -> NDArray[np.float64]:
+        """A list of at least one finite number, however long."""
+        items = self._list(key, None, "numbers")
+        if not items:
+            raise UnreadableError(f"{self.path(key)} must hold at least one number")
+        return self._numbers(key, items, False, least)
+
     def matrix(
         self, key: str, n_rows: int | None, n_columns: int | None, *, least: float = -np.inf
     ) -> NDArray[np.float64]:

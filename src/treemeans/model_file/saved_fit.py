@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.columns import Column
+from treemeans.columns import Column, Columns
 from treemeans.cost_path import PATH_DTYPE, path_row
 from treemeans.costs import COST_KINDS, OWN_COSTS, GroupCosts, GroupStatistics, TableStatistics
 from treemeans.explain.cluster_names import checked_names
 from treemeans.fit_result import FitResult
 from treemeans.model_file.checked_entries import Entries, UnreadableError
+from treemeans.model_file.saved_histograms import read_histograms, write_histograms
 from treemeans.model_file.saved_parameters import NotSaved
 from treemeans.model_file.saved_sizes import Sizes, read_steps, write_steps
+from treemeans.model_file.saved_space import read_space, write_space
 from treemeans.optimal.certificate import KINDS, STATUSES, Certificate
 from treemeans.reference import Reference
 from treemeans.tree import ThresholdTree
@@ -41,6 +43,7 @@ def write_fit(record: FitResult) -> dict[str, Any]:
             "centers": record.reference.centers.tolist(),
             "cost": float(record.reference_cost),
             "pipeline": record.reference.pipeline is not None,
+            **_write_space(record),
         },
         "tree": _write_tree(record.tree),
         "sizes": write_steps(Sizes.of(record.tree, record.sizes)),
@@ -56,7 +59,15 @@ def write_fit(record: FitResult) -> dict[str, Any]:
             "given": bool(record.given_names),
         },
         "certificate": None if record.certificate is None else asdict(record.certificate),
+        "histograms": write_histograms(record.training_histograms),
     } | _write_cost(record)
+
+
+def _write_space(record: FitResult) -> dict[str, Any]:
+    """How the reference scales columns, if a few numbers for each of them say it."""
+    pipeline, n_rows = record.reference.pipeline, float(record.tree.weight[0])
+    space = None if pipeline is None else write_space(pipeline, record.columns, n_rows)
+    return {} if space is None else {"space": space}
 
 
 def read_fit(entries: Entries, version: int) -> FitResult:
@@ -66,6 +77,7 @@ def read_fit(entries: Entries, version: int) -> FitResult:
     in_pipeline = reference.flag("pipeline")
     centers = reference.matrix("centers", None, None if in_pipeline else len(columns))
     cost = reference.number("cost", least=0.0)
+    pipeline = _read_pipeline(reference, columns, centers) if in_pipeline else None
     reference.end()
 
     tree = _read_tree(entries.within("tree"), len(columns), len(centers), version)
@@ -91,9 +103,7 @@ def read_fit(entries: Entries, version: int) -> FitResult:
         tree=tree,
         sizes=sizes,
         path=_read_path(entries.within("path"), sizes, cost),
-        reference=Reference(
-            centers, NotSaved("pipeline") if in_pipeline else None, True, cost=kind, called=called
-        ),
+        reference=Reference(centers, pipeline, True, cost=kind, called=called),
         reference_cost=cost,
         centers=centers_of_costs,
         leaves=leaves,
@@ -104,6 +114,7 @@ def read_fit(entries: Entries, version: int) -> FitResult:
         short=entries.flag("short"),
         given_names=_read_names(entries, len(centers)),
         certificate=_read_certificate(entries),
+        histograms=read_histograms(entries, len(columns)),
         cost=kind,
         called=called,
     )
@@ -128,6 +139,16 @@ def _read_cost(entries: Entries) -> tuple[str, str]:
     if not called.isprintable() or len(called) > _LONGEST_NAME:
         raise UnreadableError("what its reference is called is no short text")
     return kind, called
+
+
+def _read_pipeline(entries: Entries, columns: Columns, centers: NDArray[np.float64]) -> Any:
+    """What takes rows to the space of the centers, or a placeholder that refuses to."""
+    if not entries.has("space"):
+        return NotSaved("pipeline")
+    prepared = read_space(entries.each("space", at_least=1), columns)
+    if prepared.width != centers.shape[1]:
+        raise UnreadableError("reference.space must have as many coordinates as the centers")
+    return prepared
 
 
 def _read_names(entries: Entries, n_clusters: int) -> tuple[str, ...]:

@@ -13,6 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from treemeans.explain.cluster_names import checked_names
 from treemeans.fit_result import FitResult
+from treemeans.monitor.confidence import Confidence, measure_confidence
+from treemeans.monitor.drift import measure_drift
+from treemeans.monitor.drift_result import Drift, DriftLimits
 from treemeans.progress import Progress
 from treemeans.threads import n_threads
 
@@ -69,6 +72,91 @@ class MonitorMixin:
         model = copy.copy(self)
         model._fit_result = replace(self._fit_result, given_names=given)
         return model._set_fitted_attributes(self.n_leaves_)
+
+    def confidence(self, X: Any, *, within: float = 0.1) -> Confidence:
+        """How near each row is to another cluster, and how many rows of a cluster are close calls.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+        within : float
+            A row is a close call if it is nearer than this to a threshold that parts it from
+            another cluster (in standard deviations of the threshold's column), or if its cluster
+            is cheaper than the next by less than this share.
+
+        Returns
+        -------
+        Confidence
+            ``cut_distance``, ``advantage`` and ``is_close`` of each row, ``close_shares`` of the
+            clusters.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> found = model.confidence(X)
+        >>> found.cut_distance[:2].round(2).tolist(), found.advantage[:2].round(2).tolist()
+        ([0.6, 0.6], [1.0, 0.98])
+        >>> print(found)
+        12 % of 150 rows are close calls
+        cluster 0 (low x1): 20 %
+        cluster 1 (low x2, low x3): 0 %
+        cluster 2 (high x0, high x3): 15 %
+        """
+        check_is_fitted(self)
+        return measure_confidence(self, X, within)
+
+    def drift(
+        self,
+        X: Any,
+        *,
+        psi: float = 0.25,
+        outside: float = 0.05,
+        cost_ratio: float = 1.5,
+        level: float = 0.01,
+    ) -> Drift:
+        """What has changed in new rows since the fit: shares of clusters, columns, costs.
+
+        The model holds histograms of its training columns for this, and no rows.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Or an iterator of such tables, the batches of one that does not fit in memory, or a
+            dask data frame. Memory does not grow with the number of batches.
+        psi : float
+            Population stability index of a column, or of the rules, from which on it counts as
+            drift.
+        outside : float
+            Share of rows outside a column's training range, or with a category that no training
+            row had, beyond the share in training.
+        cost_ratio : float
+            Mean cost of a row over that in training.
+        level : float
+            Probability that rows of the same distribution are found to have drifted: what exceeds
+            a limit must also be more than chance explains, at this level for all tests together.
+
+        Returns
+        -------
+        Drift
+            ``print`` it, or use ``findings``, ``to_dict`` and ``to_frame``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treemeans import ExKMC
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(m, 1, (500, 2)) for m in (0, 8)])
+        >>> model = ExKMC(2, random_state=0).fit(X)
+        >>> model.drift(X[::2]).findings
+        ()
+        >>> model.drift(X + [0.0, 1.0]).findings[0]
+        'x1 has drifted (PSI 0.90)'
+        """
+        check_is_fitted(self)
+        return measure_drift(self, X, DriftLimits(psi, outside, cost_ratio, level))
 
     def predict_names(self, X: Any) -> NDArray[np.object_]:
         """Name of the cluster of each row of X.

@@ -31,6 +31,7 @@ from treemeans.partitioned.tree_refinement.partitioned_refinement import (
 )
 from treemeans.progress import Progress
 from treemeans.reference import is_fitted
+from treemeans.training_histograms import TrainingSample
 from treemeans.tree import ThresholdTree
 from treemeans.validation import (
     check_max_leaves,
@@ -99,7 +100,10 @@ def _fit(
             data, tree, options.refining, tree_seed(options.random_state), options.verbose
         )
     columns = detect_columns(data, rows.names, rows.dates, rows.booleans, record.tree, seen)
-    record = replace(record, tree=replace(record.tree, gap=seen.gap), short=short)
+    # Weights of the sampled rows are not known, so weighted rows have no histograms.
+    sample = None if data.summary.weighted else TrainingSample(data.summary.sample, None)
+    tree_seen = replace(record.tree, gap=seen.gap)
+    record = replace(record, tree=tree_seen, short=short, histograms=sample)
     return record.read_as(columns), n_rounds
 
 

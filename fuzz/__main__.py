@@ -12,8 +12,10 @@ from fuzz import laws_export, laws_model, laws_oracle, laws_same  # noqa: F401 (
 from fuzz.case import Case
 from fuzz.draw import draw_case
 from fuzz.files import fuzz_files
+from fuzz.interrupts import fuzz_interrupts
 from fuzz.law import LAWS, check_case
 from fuzz.run import default_seed, run
+from fuzz.soak import GROWTH, soak
 
 FOLDER = Path(__file__).parents[1] / "tests" / "fuzz_cases"
 
@@ -29,6 +31,8 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where failures are written")
     parser.add_argument("--most", type=int, default=20, help="stop after so many failures")
     parser.add_argument("--files", type=int, help="run the command line on so many changed files")
+    parser.add_argument("--interrupts", type=int, help="interrupt so many calls by Ctrl-C")
+    parser.add_argument("--soak", type=int, help="make so many fits and watch the memory")
     parser.add_argument("--laws", action="store_true", help="list the laws")
     options = parser.parse_args()
     seed = default_seed() if options.seed is None else options.seed
@@ -45,6 +49,10 @@ def main() -> int:
     print(f"fuzz: seed {seed}", flush=True)
     if options.files is not None:
         return check_files(seed, options.files, options.folder)
+    if options.interrupts is not None:
+        return check_interrupts(seed, options.interrupts)
+    if options.soak is not None:
+        return check_soak(options.soak)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     result = run(seed, options.seconds, options.fits, options.folder, options.start, options.most)
@@ -68,6 +76,22 @@ def check_files(seed: int, n: int, folder: Path) -> int:
         f"refused, {len(failures)} failures"
     )
     return 1 if failures else 0
+
+
+def check_interrupts(seed: int, n: int) -> int:
+    ended, failures = fuzz_interrupts(seed, n)
+    print(*failures, sep="\n")
+    print(
+        f"fuzz: seed {seed}: {n} moments of Ctrl-C, {ended} before the end of the call, "
+        f"{len(failures)} failures"
+    )
+    return 1 if failures else 0
+
+
+def check_soak(n: int) -> int:
+    early, late = soak(n)
+    print(f"fuzz: {n} fits: {early} kB resident after the first tenth, {late} kB at the end")
+    return 1 if late > early * GROWTH else 0
 
 
 def check_one(case: Case) -> int:

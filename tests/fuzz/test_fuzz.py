@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,8 +15,10 @@ from fuzz import law, worker
 from fuzz.case import STORAGES, Case
 from fuzz.draw import COLUMNS, PARAMETERS, WEIGHTS, draw_case
 from fuzz.files import fuzz_files, wrong_with
+from fuzz.interrupts import Call, _wrong_after, fuzz_interrupts
 from fuzz.law import LAWS, check_case
 from fuzz.shrink import shrink
+from fuzz.soak import soak
 from treemeans import ExKMC
 
 CASES = sorted(command.FOLDER.glob("*.json"))
@@ -162,3 +165,29 @@ def test_a_law_that_a_case_does_not_speak_of_is_not_checked(monkeypatch):
     never = law.Law("never", lambda trial: 1 / 0, lambda case: False, 1.0)
     monkeypatch.setitem(LAWS, "never", never)
     assert check_case(case, only="never")[0] is None
+
+
+# ---- Ctrl-C, and many fits -----------------------------------------------------------------------
+
+
+def test_ctrl_c_leaves_nothing_behind():
+    ended, failures = fuzz_interrupts(seed=3, n=12)
+    assert failures == []
+    assert ended > 0
+
+
+def test_what_ctrl_c_leaves_behind_is_found(tmp_path):
+    def careless(folder):
+        (folder / "model.json").write_text("half", encoding="utf-8")
+        time.sleep(5)
+
+    call = Call(careless, lambda _, folder: (folder / "model.json").read_text(encoding="utf-8"))
+    wrong, interrupted = _wrong_after(call, "whole", tmp_path, 0.05)
+    assert interrupted
+    assert wrong == "half a file is left: ['model.json']"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_is_flat_over_many_fits():
+    early, late = soak(60)
+    assert 0 < late < 1.2 * early  # 60 fits: caches are still filled

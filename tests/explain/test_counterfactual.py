@@ -379,9 +379,11 @@ def test_every_row_of_a_frame_to_every_cluster(customers):
         many = model.counterfactual(table, to)
         assert many.possible.all()
         changed = pd.DataFrame(many.X, columns=table.columns)
+        assert (changed[["since", "visits", "member"]] % 1 == 0).all(axis=None)
+        for name in ("since", "seen"):
+            changed[name] = pd.to_datetime(changed[name], unit="D")
         assert (model.predict(changed) == to).all()
         assert (changed[["color_red", "color_blue"]].sum(axis=1) == 1).all()
-        assert (changed[["since", "visits", "member"]] % 1 == 0).all(axis=None)
 
 
 def test_dates_are_dates_in_and_out():

@@ -130,7 +130,8 @@ def test_explanations_in_words(facts):
     assert said == [
         "Cluster 0, because (age <= 40 or missing) and country in (DE, IT).",
         "Cluster 0, because (age <= 40 or missing) and country in (DE, IT).",
-        "Cluster 0, because age is not missing and (country not in (DE, IT) or missing).",
+        "Cluster 0, because age is not missing and country is none of DE, FR, IT, AT, which was "
+        "not seen in training.",
         "Cluster 2, because age is missing and (country not in (DE, IT) or missing).",
     ]
     first = Explanations(facts, rows)[0]

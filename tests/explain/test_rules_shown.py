@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 
+from tests.helpers.datasets import kmeans
 from tests.helpers.plain_numpy import random_weights, scaled_pca
 from tests.oracles import rules_oracle as oracle
 from treemeans import ExKMC, ThresholdTree
@@ -26,7 +27,9 @@ NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 
 @pytest.fixture(scope="module")
 def iris():
-    model = ExKMC(3, max_leaf_nodes=5, random_state=0).fit(IRIS)
+    centers = kmeans(IRIS, 3).cluster_centers_
+    centers = centers[np.argsort(-centers[:, 0])[[0, 2, 1]]]  # by sepal length
+    model = ExKMC(3, max_leaf_nodes=5, reference=centers).fit(IRIS)
     return model.with_columns(names=NAMES, units=dict.fromkeys(NAMES, "cm"))
 
 

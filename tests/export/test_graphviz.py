@@ -52,7 +52,7 @@ def test_names_come_back():
             cluster = tree.label[node]
             expected = one_line(HOSTILE[cluster]) or f"cluster {cluster}"
             rows = tree.weight[node]
-            assert names[node] == [expected, f"{rows:.0f} row{'' if rows == 1 else 's'}"]
+            assert names[node] == [expected, f"{rows:,.0f} row{'' if rows == 1 else 's'}"]
         else:
             assert names[node] == [one_line(HOSTILE[tree.feature[node]])]
 

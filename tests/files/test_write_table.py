@@ -81,6 +81,9 @@ def test_standard_output(monkeypatch):
     class Standard:
         buffer = io.BytesIO()
 
+        def isatty(self):
+            return False
+
     monkeypatch.setattr("sys.stdout", Standard())
     saved(None, BATCH)
     saved("-", BATCH)

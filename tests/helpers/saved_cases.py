@@ -66,7 +66,8 @@ def _scrambled():
     """Labels of smaller trees that are not those of the whole one."""
     rng = np.random.default_rng(3)
     X = np.round(rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)), 2)
-    return ExKMC(5, max_leaf_nodes=30, refine="local", random_state=0).fit(X), X
+    reference = KMeans(5, n_init=10, random_state=0)
+    return ExKMC(5, max_leaf_nodes=30, refine="local", reference=reference).fit(X), X
 
 
 def _sparse_pipeline():

@@ -133,6 +133,9 @@ def use(model):
         import pandas as pd
 
         X = pd.DataFrame(X, columns=model.feature_names_in_)
+        for column in model.columns_:
+            if column.is_date and column.typed:
+                X[column.name] = pd.to_datetime(X[column.name], unit="D")
     with np.errstate(all="ignore"):  # numbers may be absurd
         for n_leaves in model._fit_result.path["n_leaves"].tolist():
             smaller = model.with_leaves(n_leaves)

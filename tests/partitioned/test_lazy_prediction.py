@@ -188,8 +188,9 @@ def test_training_rows_stay_at_home(model):
     light = travelling(model)
     assert light.n_jobs == 1
     assert not hasattr(light, "labels_")
-    assert light._fit_result.rows is None
-    assert model._fit_result.rows is not None
+    assert light._fit_result.leaf_of_row is None
+    assert light._fit_result.reference_labels is None
+    assert model._fit_result.leaf_of_row is not None
     assert len(model.labels_) == 120
 
 

@@ -223,3 +223,19 @@ def test_progress_is_shown(monkeypatch, capsys):
     with warnings.catch_warnings():
         FastKMeans(3, random_state=0, verbose=True).fit(IRIS)
     assert "k-means [" in capsys.readouterr().err
+
+
+def test_entries_that_are_stored_in_parts():
+    """Sparse rows whose indices run backwards, every entry in two halves."""
+    X = load_iris().data
+    whole = sparse.csr_matrix(X)
+    order = np.arange(2 * whole.nnz)[::-1].reshape(len(X), -1)[::-1].ravel()
+    halves, indices = np.repeat(whole.data, 2) / 2, np.repeat(whole.indices, 2)
+    parts = sparse.csr_matrix((halves[order], indices[order], 2 * whole.indptr), shape=X.shape)
+    assert not parts.has_canonical_format
+    model = FastKMeans(3, random_state=0).fit(parts)
+    expected = FastKMeans(3, random_state=0).fit(whole)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert model.inertia_ == expected.inertia_
+    np.testing.assert_array_equal(model.predict(parts), expected.labels_)
+    assert not parts.has_canonical_format  # the input is left as it is

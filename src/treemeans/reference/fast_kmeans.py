@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
@@ -172,7 +173,7 @@ class FastKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
             raise ValueError(f"tol must be a number of at least 0; got {self.tol!r}.")
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
+        X = validate_data(
             self,
             X,
             accept_sparse="csr",
@@ -180,6 +181,11 @@ class FastKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
             accept_large_sparse=False,
             reset=reset,
         )
+        # scikit-learn's norms of rows are wrong where an entry is stored in parts.
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
 
     def _priced(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         check_is_fitted(self)

@@ -25,7 +25,7 @@ std::unique_ptr<Bins> bins_of(const Points& points, std::optional<In<std::uint8_
 
 std::tuple<Out<double>, Out<std::int32_t>, Out<double>> price_points(const Points& points,
                                                                      In<double, 2> centers,
-                                                                     int n_threads) {
+                                                                     int n_threads, bool absolute) {
   const auto n = static_cast<std::size_t>(points.n_rows), k = centers.shape(0);
   auto base = new_array<double>({n});
   auto nearest = new_array<std::int32_t>({n});
@@ -33,10 +33,14 @@ std::tuple<Out<double>, Out<std::int32_t>, Out<double>> price_points(const Point
   const Regrets out{static_cast<std::int64_t>(k), base.data(), nearest.data(), regret.data()};
   {
     nb::gil_scoped_release release;
-    if (const auto* dense = dynamic_cast<const DensePoints*>(&points)) {
-      price(*dense, centers.data(), out, n_threads);
+    const auto* dense = dynamic_cast<const DensePoints*>(&points);
+    if (dense) {
+      (absolute ? price_absolute(*dense, centers.data(), out, n_threads)
+                : price(*dense, centers.data(), out, n_threads));
     } else {
-      price(dynamic_cast<const SparsePoints&>(points), centers.data(), out, n_threads);
+      const auto& sparse = dynamic_cast<const SparsePoints&>(points);
+      (absolute ? price_absolute(sparse, centers.data(), out, n_threads)
+                : price(sparse, centers.data(), out, n_threads));
     }
   }
   return {base, nearest, regret};
@@ -67,7 +71,7 @@ Out<std::int64_t> regret_sums(In<std::int64_t, 2> regrets, In<Row, 1> rows, int 
 }  // namespace
 
 void bind_costs(nb::module_& m) {
-  m.def("price", &price_points, "points"_a, "centers"_a, "n_threads"_a);
+  m.def("price", &price_points, "points"_a, "centers"_a, "n_threads"_a, "absolute"_a = false);
   m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a);
   m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,
         "n_threads"_a);

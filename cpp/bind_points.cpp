@@ -1,5 +1,6 @@
 // Tables of points: what is read of them, and trees applied to them.
 #include "bindings.hpp"
+#include "medians.hpp"
 #include "moments.hpp"
 #include "partition.hpp"
 #include "points.hpp"
@@ -136,6 +137,16 @@ std::tuple<Out<double>, Out<double>> group_moments(const Points& points, In<std:
   return {sums, squares};
 }
 
+Out<double> medians_of(const Points& points, In<std::int32_t, 1> groups,
+                       std::optional<In<double, 1>> weights, InOut<double, 2> medians,
+                       int n_threads) {
+  auto costs = new_array<double>({medians.shape(0)});
+  nb::gil_scoped_release release;
+  group_medians(points, groups.data(), static_cast<std::int64_t>(medians.shape(0)),
+                or_null<double>(weights), medians.data(), costs.data(), n_threads);
+  return costs;
+}
+
 Out<bool> full_columns(const Points& points) {
   auto full = new_array<bool>({static_cast<std::size_t>(points.n_features)});
   const auto* sparse = dynamic_cast<const SparsePoints*>(&points);
@@ -189,6 +200,8 @@ void bind_points(nb::module_& m) {
         "n_threads"_a, "missing_left"_a = nb::none(), "categories"_a = std::vector<std::int32_t>());
   m.def("group_sums", &group_sums, "points"_a, "groups"_a, "n_groups"_a, "weights"_a.none(),
         "shift"_a.none(), "squares"_a.none(), "n_threads"_a);
+  m.def("group_medians", &medians_of, "points"_a, "groups"_a, "weights"_a.none(), "medians"_a,
+        "n_threads"_a);
   m.def("group_moments", &group_moments, "points"_a, "groups"_a, "weights"_a.none(), "origins"_a,
         "n_threads"_a);
   m.def("full_columns", &full_columns, "points"_a);

@@ -40,6 +40,21 @@ TM_CLONES void add_squares(const double* TM_RESTRICT tile, std::int64_t m, std::
   }
 }
 
+// sums[c][i] += |tile[f][i] - center[c][f]| for the tile's columns, in their order.
+TM_CLONES void add_absolutes(const double* TM_RESTRICT tile, std::int64_t m, std::int32_t width,
+                             const double* TM_RESTRICT centers, std::int64_t center_stride,
+                             std::int64_t k, double* TM_RESTRICT sums) {
+  for (std::int64_t c = 0; c < k; ++c) {
+    const double* center = centers + c * center_stride;
+    double* sum = sums + c * kRows;
+    for (std::int32_t f = 0; f < width; ++f) {
+      const double *x = tile + f * kStride, at = center[f];
+#pragma omp simd
+      for (std::int64_t i = 0; i < m; ++i) sum[i] += std::abs(x[i] - at);
+    }
+  }
+}
+
 // Costs of n rows, costs[c * stride + i], become the regrets of rows from r0 on.
 TM_CLONES void write_rows(const double* TM_RESTRICT costs, std::int64_t stride, std::int64_t n,
                           std::int64_t r0, const Regrets& out) {
@@ -80,31 +95,41 @@ TM_CLONES void round_all(double* values, std::int64_t n, double factor, std::int
   }
 }
 
-}  // namespace
-
-void price(const DensePoints& points, const double* centers, const Regrets& out, int n_threads) {
+template <class Add>
+void price_by(const DensePoints& points, const double* centers, const Regrets& out, int n_threads,
+              Add add) {
   const std::int64_t n = points.n_rows;
   const std::int32_t d = points.n_features;
   struct Scratch {
     std::vector<double> tile, sums;
   };
-  parallel_for((n + kRows - 1) / kRows, 4, threads_for(n * d, n_threads),
-               [&] {
-                 return Scratch{std::vector<double>(kStride * kColumns),
-                                std::vector<double>(out.k * kRows)};
-               },
-               [&](Scratch& scratch, std::int64_t block) {
-                 const std::int64_t r0 = block * kRows, r1 = std::min(r0 + kRows, n);
-                 std::fill(scratch.sums.begin(), scratch.sums.end(), 0.0);
-                 for (std::int32_t f0 = 0; f0 < d; f0 += kColumns) {
-                   const std::int32_t f1 = std::min(f0 + kColumns, d);
-                   points.tile(r0, r1, f0, f1, scratch.tile.data());
-                   add_squares(scratch.tile.data(), r1 - r0, f1 - f0, centers + f0, d, out.k,
-                               scratch.sums.data());
-                 }
-                 write_rows(scratch.sums.data(), kRows, r1 - r0, r0, out);
-               },
-               [](Scratch&) {});
+  parallel_for(
+      (n + kRows - 1) / kRows, 4, threads_for(n * d, n_threads),
+      [&] {
+        return Scratch{std::vector<double>(kStride * kColumns), std::vector<double>(out.k * kRows)};
+      },
+      [&](Scratch& scratch, std::int64_t block) {
+        const std::int64_t r0 = block * kRows, r1 = std::min(r0 + kRows, n);
+        std::fill(scratch.sums.begin(), scratch.sums.end(), 0.0);
+        for (std::int32_t f0 = 0; f0 < d; f0 += kColumns) {
+          const std::int32_t f1 = std::min(f0 + kColumns, d);
+          points.tile(r0, r1, f0, f1, scratch.tile.data());
+          add(scratch.tile.data(), r1 - r0, f1 - f0, centers + f0, d, out.k, scratch.sums.data());
+        }
+        write_rows(scratch.sums.data(), kRows, r1 - r0, r0, out);
+      },
+      [](Scratch&) {});
+}
+
+}  // namespace
+
+void price(const DensePoints& points, const double* centers, const Regrets& out, int n_threads) {
+  price_by(points, centers, out, n_threads, add_squares);
+}
+
+void price_absolute(const DensePoints& points, const double* centers, const Regrets& out,
+                    int n_threads) {
+  price_by(points, centers, out, n_threads, add_absolutes);
 }
 
 // |x - c|^2 = |x|^2 - 2 x.c + |c|^2, of which only the non-zeros of x are touched. The terms cancel
@@ -161,6 +186,36 @@ void price(const SparsePoints& points, const double* centers, const Regrets& out
         write_rows(cost, 1, 1, r, out);
       },
       [](Scratch&) {});
+}
+
+// |x - c| = |c| + (|x - c| - |c|) by column, of which only the non-zeros of x are touched.
+void price_absolute(const SparsePoints& points, const double* centers, const Regrets& out,
+                    int n_threads) {
+  const std::int64_t n = points.n_rows, d = points.n_features, k = out.k;
+  std::vector<double> by_feature(d * k), norms(k, 0.0);
+  for (std::int64_t c = 0; c < k; ++c) {
+    for (std::int64_t f = 0; f < d; ++f) {
+      by_feature[f * k + c] = centers[c * d + f];
+      norms[c] += std::abs(centers[c * d + f]);
+    }
+  }
+  const Compressed& rows = points.by_row;
+  parallel_for(
+      n, sized(256, 4), threads_for(rows.indptr[n] * k, n_threads),
+      [&] { return std::vector<double>(k); },
+      [&](std::vector<double>& costs, std::int64_t r) {
+        double* cost = costs.data();
+        std::copy(norms.begin(), norms.end(), cost);
+        for (std::int64_t e = rows.indptr[r]; e < rows.indptr[r + 1]; ++e) {
+          const double value = rows.data[e];
+          const double* at = by_feature.data() + rows.indices[e] * k;
+#pragma omp simd
+          for (std::int64_t c = 0; c < k; ++c) cost[c] += std::abs(value - at[c]) - std::abs(at[c]);
+        }
+        for (std::int64_t c = 0; c < k; ++c) cost[c] = cost[c] > 0 ? cost[c] : 0;  // rounding
+        write_rows(cost, 1, 1, r, out);
+      },
+      [](std::vector<double>&) {});
 }
 
 void total_regrets(const double* regret, const double* weights, std::int64_t n, std::int64_t k,

@@ -1,5 +1,6 @@
-// The cost table: squared distances to the reference centers, as regrets. r(x, c) is the cost of
-// center c less that of x's cheapest center, so every regret is >= 0 and one of each row is 0.
+// The cost table: squared distances to the reference centers, or sums of absolute differences, as
+// regrets. r(x, c) is the cost of center c less that of x's cheapest center, so every regret is
+// >= 0 and one of each row is 0.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,11 @@ struct Regrets {
 // centers: k x n_features, row by row.
 void price(const DensePoints& points, const double* centers, const Regrets& out, int n_threads);
 void price(const SparsePoints& points, const double* centers, const Regrets& out, int n_threads);
+// The same for sums of absolute differences (k-medians).
+void price_absolute(const DensePoints& points, const double* centers, const Regrets& out,
+                    int n_threads);
+void price_absolute(const SparsePoints& points, const double* centers, const Regrets& out,
+                    int n_threads);
 
 // totals[c] = sum over rows of weights * regret[., c]; the same for every number of threads.
 void total_regrets(const double* regret, const double* weights, std::int64_t n, std::int64_t k,

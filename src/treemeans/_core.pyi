@@ -98,6 +98,13 @@ def partition(
     missing_left: bool | None = None,
     categories: Sequence[int] = (),
 ) -> int: ...
+def group_medians(
+    points: Points,
+    groups: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+    medians: NDArray[np.float64],
+    n_threads: int,
+) -> NDArray[np.float64]: ...
 def group_sums(
     points: Points,
     groups: NDArray[np.int32],
@@ -148,7 +155,7 @@ def make_bins(
     categorical: NDArray[np.uint8] | None = None,
 ) -> Bins | None: ...
 def price(
-    points: Points, centers: NDArray[np.float64], n_threads: int
+    points: Points, centers: NDArray[np.float64], n_threads: int, absolute: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]: ...
 def total_regrets(
     regret: NDArray[np.float64], weights: NDArray[np.float64] | None, n_threads: int

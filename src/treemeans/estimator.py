@@ -72,9 +72,11 @@ class ExKMC(TreeEstimator):
         it is, another is cloned and fitted (to keep a fitted one through ``clone`` or
         ``GridSearchCV``, wrap it in ``FrozenEstimator``). In a ``Pipeline`` that ends in one,
         costs are measured in the pipeline's space, while the tree cuts X itself, in raw units.
-    cost : {"auto", "kmeans", "labels"}, table or callable, default="auto"
+    cost : {"auto", "kmeans", "kmedians", "cosine", "labels"}, table or callable, default="auto"
         What it costs to put a row into a cluster. ``"kmeans"``: the squared distance to its
-        center, which for labels is the mean of the group. ``"labels"``: 1 if the reference has the
+        center, which for labels is the mean of the group. ``"kmedians"``: the sum of absolute
+        differences, to medians; the default reference is then `KMedians`. ``"cosine"``: one minus
+        the cosine, to mean directions, with `SphericalKMeans`. ``"labels"``: 1 if the reference has the
         row in another cluster, so that the tree is a short description of the given clusters.
         ``"auto"`` is ``"kmeans"``, but for a mixture (``GaussianMixture``) minus the logarithm of
         the responsibilities. A table (n_samples, n_clusters), or a function that makes one of X,
@@ -148,11 +150,11 @@ class ExKMC(TreeEstimator):
     labels_ : array of shape (n_samples,)
         Cluster of each training row.
     cluster_centers_ : array of shape (n_clusters, dimension of the reference's space)
-        Means of the tree's clusters; a cluster without rows keeps its reference center. Where
-        costs are given (labels, a mixture, a table), means in the columns of X.
+        Means of the tree's clusters (medians for ``cost="kmedians"``, directions for
+        ``"cosine"``); a cluster without rows keeps its reference center. Where costs are given (labels, a mixture, a table), means in the columns of X.
     cluster_profiles_ : array of shape (n_clusters, n_features)
         Means of the tree's clusters in the columns of X; NaN for a cluster without rows. The same
-        as ``cluster_centers_`` unless the reference is a pipeline.
+        as ``cluster_centers_`` for k-means, unless the reference is a pipeline.
     reference_centers_ : array of shape (n_clusters, dimension of the reference's space)
     reference_labels_ : array of shape (n_samples,)
         Cluster that the reference gives each training row: the number of its label, or its

@@ -114,7 +114,8 @@ class FitResult:
         labels = np.append(base_labels, tree.label[len(base_labels) :])
         sizes[smallest] = Pruning(tree.cut_by(smallest), labels)
         path = path_of(tree, base_labels, self.leaves, self.hits, self.reference_cost)
-        return replace(self, sizes=sizes, path=path, columns=plain_columns(tree.n_features))
+        columns, leaves = plain_columns(tree.n_features), self.leaves.without_rows()
+        return replace(self, sizes=sizes, path=path, columns=columns, leaves=leaves)
 
     def of_refined(self) -> FitResult:
         """Add those of a tree that was refined, from one leaf a cluster on, by optimal pruning."""
@@ -122,7 +123,8 @@ class FitResult:
             self.tree, self.leaves, self.hits, self.reference.n_clusters, self.reference_cost
         )
         sizes = dict(zip(path["n_leaves"].tolist(), found, strict=True))
-        return replace(self, sizes=sizes, path=path, columns=plain_columns(self.tree.n_features))
+        columns, leaves = plain_columns(self.tree.n_features), self.leaves.without_rows()
+        return replace(self, sizes=sizes, path=path, columns=columns, leaves=leaves)
 
     def read_as(self, columns: Columns) -> FitResult:
         """The same, with other columns: what is short for a number may not be so for a date."""

@@ -25,7 +25,7 @@ from treemeans.columns.encoded_table import (
     encode_numbers,
     encode_table,
 )
-from treemeans.costs import Cost, KMeansCost, TableCost
+from treemeans.costs import CosineCost, Cost, KMeansCost, KMediansCost, TableCost
 from treemeans.fit_result import FitResult, group_means
 from treemeans.limits import Limits
 from treemeans.reference import Reference, fit_reference
@@ -66,13 +66,28 @@ def price_reference(
         return own, replace(reference, centers=means)
     rows = X if reference.pipeline is None else reference.space(X, raw)
     check_not_tiny(rows)
-    points = table.points if reference.pipeline is None else as_points(rows)
-    cost = KMeansCost(rows, points, weights, threads)
+    cost = centered_cost(reference, rows, table, weights, threads)
     if not reference.centers.shape[1]:
         assert codes is not None  # there are labels where there are no centers
         centers = cost.representatives(codes, reference.n_clusters)
         reference = replace(reference, centers=centers)
     return cost, reference
+
+
+def centered_cost(
+    reference: Reference,
+    rows: Any,
+    table: Table,
+    weights: NDArray[np.float64] | None,
+    threads: int,
+) -> Cost:
+    """The cost of rows, which are in the space of the centers, by the distance to centers."""
+    if reference.cost == "cosine":
+        return CosineCost.of(rows, weights, threads)
+    if reference.cost == "kmedians":
+        return KMediansCost.of(rows, weights, threads)
+    points = table.points if reference.pipeline is None else as_points(rows)
+    return KMeansCost(rows, points, weights, threads)
 
 
 class TreeEstimator(TreeModel):

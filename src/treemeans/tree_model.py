@@ -25,7 +25,7 @@ from treemeans.columns import Column, Columns, describe_columns
 from treemeans.columns.dates import dates_as_days
 from treemeans.columns.encode_frame import UnseenValues, encode_frame, is_encoded
 from treemeans.columns.frame_values import is_all_numbers, open_frame
-from treemeans.costs import TOO_LARGE
+from treemeans.costs import TOO_LARGE, CosineCost, cosine_prices
 from treemeans.explain.explain_mixin import ExplainMixin
 from treemeans.explain.model_facts import Facts
 from treemeans.export.export_mixin import ExportMixin
@@ -255,7 +255,10 @@ class TreeModel(
         return self.tree_.paths_to(self.apply(X))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Distance of each row of X to the mean of each of the tree's clusters.
+        """Distance of each row of X to the center of each of the tree's clusters.
+
+        Euclidean, to means; the sum of absolute differences for ``cost="kmedians"``, one minus the
+        cosine for ``"cosine"``.
 
         Parameters
         ----------
@@ -282,7 +285,8 @@ class TreeModel(
             lazy: NDArray[np.float64] = lazily(self, "transform", X, like)
             return lazy
         base, _, beyond = self._distances(X)
-        return np.sqrt(base[:, None] + beyond)
+        costs = base[:, None] + beyond
+        return costs if self._fit_result.cost in ("kmedians", "cosine") else np.sqrt(costs)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the cost of X: for k-means, squared distances to the mean of the cluster predicted.
@@ -446,15 +450,25 @@ class TreeModel(
     def _distances(
         self, X: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
-        """Squared distance to the nearest cluster mean, which it is, and what the others add."""
+        """Cost at the nearest cluster center, which it is, and what the others add.
+
+        Squared distances, unless the model is of k-medians or of cosines.
+        """
         threads = n_threads(self.n_jobs)
         raw, X = X, self._validate(X, reset=False)
         points = as_points(X)
         if self._fit_result.reference.pipeline is not None:
-            points = as_points(self._fit_result.reference.space(X, raw))
+            space = self._fit_result.reference.space(X, raw)
+            points = as_points(space)
         elif not points.all_finite(threads):
             refuse_not_finite(X)
-        found = _core.price(points, self.cluster_centers_, threads)
+        cost = self._fit_result.cost
+        if cost == "cosine":
+            rows = X if self._fit_result.reference.pipeline is None else space
+            unit = CosineCost.of(rows, None, threads)
+            return cosine_prices(unit.points, unit.zero, self.cluster_centers_, threads)
+        absolute = cost == "kmedians"
+        found = _core.price(points, self.cluster_centers_, threads, absolute)
         if not np.isfinite(found[2]).all():
             raise ValueError(TOO_LARGE)
         return found

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import treemeans
 from treemeans import ExKMC
+from treemeans.reference import KMedians
 
 WINE = load_wine()
 X, Y = WINE.data, WINE.target
@@ -266,6 +267,13 @@ def test_forbidden_pairs_that_no_tree_keeps_apart():
 # ---- the same for every number of threads, and after saving --------------------------------------
 
 FITS = {
+    "kmedians": {"n_clusters": 3, "cost": "kmedians", "random_state": 0},
+    "kmedians of labels": {"reference": NAMES, "cost": "kmedians"},
+    "kmedians in a pipeline": {
+        "reference": make_pipeline(StandardScaler(), KMedians(3, random_state=0)),
+        "cost": "kmedians",
+    },
+    "cosine": {"n_clusters": 3, "cost": "cosine", "random_state": 0},
     "labels": {"reference": NAMES, "cost": "labels"},
     "means of labels": {"reference": NAMES},
     "mixture": {"reference": GaussianMixture(3, random_state=0)},
@@ -279,7 +287,9 @@ FITS = {
 def test_the_same_tree_for_any_number_of_threads(parameters, refine):
     rounds = 10 if refine == "search" else None
     models = [
-        ExKMC(None, refine=refine, search_rounds=rounds, n_jobs=n, **parameters).fit(X)
+        ExKMC(
+            **{"n_clusters": None} | parameters, refine=refine, search_rounds=rounds, n_jobs=n
+        ).fit(X)
         for n in (1, 2, 3)
     ]
     for model in models[1:]:
@@ -289,7 +299,7 @@ def test_the_same_tree_for_any_number_of_threads(parameters, refine):
 
 @pytest.mark.parametrize("parameters", FITS.values(), ids=FITS)
 def test_saved_and_loaded(parameters, tmp_path):
-    model = ExKMC(None, max_leaf_nodes=6, **parameters).fit(X)
+    model = ExKMC(**{"n_clusters": None} | parameters, max_leaf_nodes=6).fit(X)
     model.save(tmp_path / "model.json")
     again = treemeans.load(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))

@@ -72,6 +72,20 @@ class ShownAs(StrEnum):
     names = "names"
 
 
+class ExplainCost(StrEnum):
+    """What a row costs in another group."""
+
+    labels = "labels"
+    kmeans = "kmeans"
+
+
+class Noise(StrEnum):
+    """What becomes of rows without a group."""
+
+    ignore = "ignore"
+    cluster = "cluster"
+
+
 class Resampling(StrEnum):
     """How resamples are drawn."""
 
@@ -192,6 +206,73 @@ def fit(
     settings = fit_command.FitSettings(k, leaves, scale.value, refine.value, not exact, seed)
     outputs = fit_command.Outputs(out, report, rows, names)
     fit_command.run(source, settings, engine.value, outputs, force, Console(quiet, as_json))
+
+
+@app.command()
+@one_sentence_errors
+def explain(
+    data: Annotated[
+        str, typer.Argument(help="CSV, TSV, JSON lines, Parquet or Arrow file with a label column.")
+    ],
+    labels: Annotated[str, typer.Option("--labels", help="Column that holds the group of a row.")],
+    leaves: Annotated[
+        int | None,
+        typer.Option("--leaves", help="Leaves of the tree; by default where more help little."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns to explain by, separated by commas.")
+    ] = None,
+    id_column: Id = None,
+    exclude: Exclude = None,
+    text: AsText = None,
+    number: AsNumber = None,
+    date: AsDate = None,
+    category: AsCategory = None,
+    missing: WithMissing = Missing.keep,
+    cost: Annotated[
+        ExplainCost,
+        typer.Option(help="Count rows in another group, or squared distances to group means."),
+    ] = ExplainCost.labels,
+    noise: Annotated[
+        Noise, typer.Option(help="Rows labelled -1 or nothing: leave out, or make a group.")
+    ] = Noise.ignore,
+    refine: RefineBy = Refine.none,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Do not round thresholds to short numbers.")
+    ] = False,
+    dialect: Annotated[
+        str,
+        typer.Option(help="postgresql, duckdb, sqlite, bigquery, snowflake, spark, mysql or tsql."),
+    ] = "postgresql",
+    sql: Annotated[
+        str | None, typer.Option("--sql", help="Write the SQL here; by default it is printed.")
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the HTML report here; by default TABLE_LABELS.html; `none` for no report."
+        ),
+    ] = None,
+    rows: Annotated[
+        int, typer.Option(min=0, help="Rows of the table to put into the report, as examples.")
+    ] = 0,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Write the model here.")] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Explain groups that are in a column: rules, SQL and a report."""
+    from treemeans.cli import explain_command, fit_command
+
+    options = fit_command.read_options(
+        columns, exclude, id_column, text, number, date, category, missing.value
+    )
+    settings = explain_command.ExplainSettings(
+        labels, leaves, cost.value, noise.value, refine.value, not exact, dialect
+    )
+    outputs = explain_command.outputs(data, labels, out, report, rows)
+    source = fit_command.TableInput(data, options)
+    explain_command.run(source, settings, outputs, sql, force, Console(quiet, as_json))
 
 
 @app.command()

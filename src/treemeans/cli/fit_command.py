@@ -85,9 +85,16 @@ class TableInput:
         return "Standard input" if self.path == "-" else Path(self.path).name
 
     def load(
-        self, console: Console, scale: str = "auto", clusters: int = 1, *, as_numbers: bool = False
+        self,
+        console: Console,
+        scale: str | None = "auto",
+        clusters: int = 1,
+        *,
+        as_numbers: bool = False,
     ) -> LoadedTable:
         """Read and encode the table, and print what becomes of its columns.
+
+        ``scale``: how numbers are scaled for k-means; None if nothing is clustered.
 
         ``as_numbers``: with a column of 0 and 1 for each category, and nothing missing, for
         methods that take nothing else.
@@ -116,11 +123,12 @@ class TableInput:
 
 
 def print_schema(
-    schema: FileSchema, sample: NDArray[np.float64], scale: str, console: Console
+    schema: FileSchema, sample: NDArray[np.float64], scale: str | None, console: Console
 ) -> None:
     """Print what each column is read as, what the tree does with it, and what k-means sees."""
     table = schema.table
-    if not schema.is_all_numbers or scale not in ("auto", "none", "standard"):
+    is_plain = schema.is_all_numbers and scale in ("auto", "none", "standard")
+    if scale is not None and not is_plain:
         views = TablePreparation.of(schema.columns, sample, None, scale).views
         seen = {view.column.source or view.column.name: view.words for view in views}
         plans = tuple(
@@ -190,11 +198,16 @@ class FitSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.leaves is not None and self.leaves < self.clusters:
-            raise InputError(
-                f"--leaves {self.leaves} is less than -k {self.clusters}; "
-                "a tree needs a leaf for every cluster."
-            )
+        check_leaves(self.leaves, self.clusters, "-k")
+
+
+def check_leaves(leaves: int | None, clusters: int, what: str) -> None:
+    """Refuse fewer leaves than clusters; ``what`` their number is called."""
+    if leaves is not None and leaves < clusters:
+        number = f"-k {clusters}" if what == "-k" else f"the {clusters} {what}"
+        raise InputError(
+            f"--leaves {leaves} is less than {number}; a tree needs a leaf for every cluster."
+        )
 
 
 def fit_model(table: LoadedTable, settings: FitSettings, console: Console) -> ExKMC:
@@ -314,7 +327,7 @@ def run(
     fitted = _named(fit_model(table, settings, console), outputs.names)
     model = _print_and_save(fitted, table, settings, outputs.model, console)
     if outputs.report:
-        _report(model, outputs.report, outputs.rows, table.X, source.title, console)
+        write_report_file(model, outputs.report, outputs.rows, table.X, source.title, console)
 
 
 def _run_partitioned(
@@ -339,7 +352,7 @@ def _run_partitioned(
         model = _print_and_save(fitted, table, settings, outputs.model, console)
         if outputs.report:
             sample = table.parts.map_reduce(SummarizeRows(_REPORT_ROWS)).sample
-            _report(model, outputs.report, outputs.rows, sample, source.title, console)
+            write_report_file(model, outputs.report, outputs.rows, sample, source.title, console)
             if table.n_rows > _REPORT_ROWS:
                 console.note(f"Its histograms are of {_REPORT_ROWS:,} rows, drawn evenly from all.")
 
@@ -361,7 +374,7 @@ def _print_and_save(
     rules = model.rules()
     console.print(_first_line(table, settings))
     console.print(f"\n{rules}\n")
-    _print_path(fitted.path_, suggested, model.n_leaves_, console)
+    print_path(fitted, suggested, model.n_leaves_, console)
     console.print_json(lambda: summary(model, fitted.path_, rules, table))
     if out:
         model.save(out)
@@ -380,9 +393,10 @@ def _alone(model: ExKMC) -> str:
     return f" {leaves} one row each, whose values can be worked out from the file."
 
 
-def _report(
+def write_report_file(
     model: ExKMC, report: str, rows: int, X: NDArray[np.float64], title: str, console: Console
 ) -> None:
+    """Write the report, and say where it is."""
     from treemeans import write_report
     from treemeans.cli.show_command import report_written
 
@@ -402,22 +416,28 @@ def _first_line(table: LoadedTable | PartitionedTable, settings: FitSettings) ->
     return f"{table.n_rows:,} rows and {len(names)} columns, clustered {how}."
 
 
-def _print_path(path: NDArray[np.void], suggested: int, n_leaves: int, console: Console) -> None:
-    """Print the cost of every size of the tree, the suggested size and the one used marked."""
+def print_path(fitted: ExKMC, suggested: int, n_leaves: int, console: Console) -> None:
+    """Print the cost of every size of the tree, the suggested size and the one used marked.
+
+    Costs are left out where they say nothing beside those of the reference.
+    """
+    path, record = fitted.path_, fitted._fit_result
     marks = {suggested: "<- suggested"}
     if n_leaves != suggested:
         marks[n_leaves] = "<- this tree"
     rows = [
         [
             str(row["n_leaves"]),
-            f"{row['ratio']:.4f}",
+            *([f"{row['ratio']:.4f}"] if record.comparable else []),
             f"{row['accuracy']:.1%}",
             marks.get(int(row["n_leaves"]), ""),
         ]
         for row in path
     ]
     marked = int(np.searchsorted(path["n_leaves"], n_leaves))
-    console.table(["leaves", "cost / k-means", "agree with k-means", ""], rows, marked)
+    called = record.called
+    cost = [f"cost / {called}"] if record.comparable else []
+    console.table(["leaves", *cost, f"agree with {called}", ""], rows, marked)
 
 
 def summary(
@@ -431,7 +451,10 @@ def summary(
         "cost": model.inertia_,
         "reference_cost": model.reference_inertia_,
         "suggested_leaves": suggested_leaves(path),
-        "path": {name: path[name].tolist() for name in path.dtype.names or ()},
+        "path": {
+            name: [value if math.isfinite(value) else None for value in path[name].tolist()]
+            for name in path.dtype.names or ()
+        },
         "rules": rules.to_dict(),
         "schema": [
             {

@@ -1,9 +1,11 @@
 """Costs of rows at clusters, and of sets of rows with their best representatives."""
 
+from treemeans.costs.cosine_cost import CosineCost, DirectionStatistics, cosine_prices, unit_rows
 from treemeans.costs.cost import COST_KINDS, OWN_COSTS, Clusters, Cost, GroupCosts
 from treemeans.costs.cost_table import SMALLEST, TOO_LARGE, TOO_SMALL, CostTable, Fixed, Scales
 from treemeans.costs.group_statistics import GroupStatistics, rounded_mean, shift_near
 from treemeans.costs.kmeans_cost import KMeansCost
+from treemeans.costs.kmedians_cost import KMediansCost, Union, UnionStatistics
 from treemeans.costs.table_cost import TableCost, TableStatistics
 
 __all__ = [
@@ -13,15 +15,22 @@ __all__ = [
     "TOO_LARGE",
     "TOO_SMALL",
     "Clusters",
+    "CosineCost",
     "Cost",
     "CostTable",
+    "DirectionStatistics",
     "Fixed",
     "GroupCosts",
     "GroupStatistics",
     "KMeansCost",
+    "KMediansCost",
     "Scales",
     "TableCost",
     "TableStatistics",
+    "Union",
+    "UnionStatistics",
+    "cosine_prices",
     "rounded_mean",
     "shift_near",
+    "unit_rows",
 ]

@@ -55,6 +55,9 @@ class GroupCosts(Protocol):
     def means(self, fallback: Floats) -> Floats:
         """Representative of each group; ``fallback`` for a group without rows."""
 
+    def without_rows(self) -> Self:
+        """The same, without anything that was only needed to measure it."""
+
 
 class Cost(ABC):
     """What some rows cost: at given clusters, and with the best representatives of theirs.
@@ -126,5 +129,5 @@ class Cost(ABC):
         """What each row costs, regardless of its weight, if all rows are one cluster."""
 
     @abstractmethod
-    def sample(self, rows: NDArray[np.intp], weights: Floats) -> Self:
+    def sample(self, rows: NDArray[np.intp], weights: Floats | None) -> Self:
         """The same cost of some of the rows, with other weights."""

@@ -82,6 +82,10 @@ class GroupStatistics:
         within = np.bincount(into, self.within + between, minlength=n_groups)
         return GroupStatistics(weight, sums, self.shift, within.astype(np.float64))
 
+    def without_rows(self) -> GroupStatistics:
+        """The same: sums hold no rows."""
+        return self
+
     @property
     def cost(self) -> float:
         """Cost of all rows, each to the mean of its group."""

@@ -97,7 +97,7 @@ class KMeansCost(Cost):
         sums = _core.group_sums(self.points, everything, 1, weights, None, None, self.n_threads)
         return _core.price(self.points, sums / weights.sum(), self.n_threads)[0]
 
-    def sample(self, rows: NDArray[np.intp], weights: Floats) -> Self:
+    def sample(self, rows: NDArray[np.intp], weights: Floats | None) -> Self:
         """The same cost of some of the rows, with other weights."""
         some = self.rows[rows]
         return type(self)(some, as_points(some), weights, self.n_threads)

@@ -49,6 +49,10 @@ class TableStatistics:
         """Representatives: clusters keep those they have."""
         return fallback
 
+    def without_rows(self) -> TableStatistics:
+        """The same: sums hold no rows."""
+        return self
+
     @property
     def cost(self) -> float:
         """Cost of all rows, each group at the cluster of its number."""
@@ -119,7 +123,7 @@ class TableCost(Cost):
         totals = self.regret.sum(axis=0) if self.weights is None else self.weights @ self.regret
         return np.asarray(self.base + self.regret[:, int(totals.argmin())])
 
-    def sample(self, rows: NDArray[np.intp], weights: Floats) -> Self:
+    def sample(self, rows: NDArray[np.intp], weights: Floats | None) -> Self:
         """The same cost of some of the rows, with other weights."""
         labels = None if self.labels is None else self.labels[rows]
         return type(self)(self.base[rows], self.regret[rows], labels, weights, self.n_threads)

@@ -36,7 +36,9 @@ def suggested_leaves(path: NDArray[np.void]) -> int:
     >>> suggested_leaves(model.path_)
     21
     """
-    costs = path["ratio"] if np.isfinite(path["ratio"]).all() else 1.0 - path["accuracy"]
+    costs, accuracy = path["ratio"], path["accuracy"]
+    if not np.isfinite(costs).all() and accuracy.max() > accuracy.min():
+        costs = 1.0 - accuracy
     return int(path["n_leaves"][knee(path["n_leaves"], costs)])
 
 

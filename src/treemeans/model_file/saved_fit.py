@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from treemeans.columns import Column, Columns
 from treemeans.cost_path import PATH_DTYPE, path_row
-from treemeans.costs import COST_KINDS, OWN_COSTS, GroupCosts, GroupStatistics, TableStatistics
+from treemeans.costs import (
+    COST_KINDS,
+    OWN_COSTS,
+    DirectionStatistics,
+    GroupCosts,
+    GroupStatistics,
+    TableStatistics,
+    Union,
+    UnionStatistics,
+)
 from treemeans.explain.cluster_names import checked_names
 from treemeans.fit_result import FitResult
 from treemeans.model_file.checked_entries import Entries, UnreadableError
@@ -88,13 +97,18 @@ def read_fit(entries: Entries, version: int) -> FitResult:
     kind, called = _read_cost(entries)
     costs = tree.costs[tree.leaves]
     leaves: GroupCosts
+    dimension = centers.shape[1]
     if kind in OWN_COSTS:
         entries.within("sums").end()
         leaves = TableStatistics(weight, costs)
+    elif kind == "cosine":
+        sums = entries.within("sums")
+        leaves = DirectionStatistics(weight, sums.matrix("leaves", len(weight), dimension))
+        sums.end()
+    elif kind == "kmedians":
+        leaves = _read_unions(entries.within("sums"), weight, dimension, sizes, tree)
     else:
-        leaves = _read_leaves(
-            entries.within("sums"), weight, centers.shape[1], costs, centers_of_costs
-        )
+        leaves = _read_leaves(entries.within("sums"), weight, dimension, costs, centers_of_costs)
     if in_pipeline or not entries.is_null("profile") or not isinstance(leaves, GroupStatistics):
         profile = _read_sums(entries.within("profile"), weight, len(columns))
     else:
@@ -282,7 +296,40 @@ def _read_split_kinds(entries: Entries, feature: NDArray[np.int32], parts: dict[
 
 def _write_leaves(leaves: GroupCosts) -> dict[str, Any]:
     """Sums of the leaves; costs that are given are in the tree already."""
+    if isinstance(leaves, UnionStatistics):
+        return {
+            "unions": [
+                {"leaves": list(key), "cost": union.cost, "center": union.center.tolist()}
+                for key, union in sorted(leaves.known.items())
+            ]
+        }
+    if isinstance(leaves, DirectionStatistics):
+        return {"leaves": leaves.sums.tolist()}
     return _write_sums(leaves) if isinstance(leaves, GroupStatistics) else {}
+
+
+def _read_unions(
+    entries: Entries,
+    weight: NDArray[np.float64],
+    dimension: int,
+    sizes: Sizes,
+    tree: ThresholdTree,
+) -> UnionStatistics:
+    """Clusters of all sizes, each by the leaves that are in it."""
+    known = {}
+    for entry in entries.each("unions", at_least=1):
+        members = tuple(entry.integers("leaves", None, 0, len(weight) - 1).tolist())
+        cost, center = entry.number("cost", least=0.0), entry.floats("center", dimension)
+        entry.end()
+        known[members] = Union(cost, center)
+    entries.end()
+    found = UnionStatistics(weight, known)
+    try:
+        for size in sizes.values():
+            found.merged(size.label[tree.ancestor_in(size.inner)][tree.leaves], tree.n_clusters)
+    except KeyError:
+        raise UnreadableError("the medians of some of its clusters are missing") from None
+    return found
 
 
 def _write_sums(sums: GroupStatistics) -> dict[str, Any]:

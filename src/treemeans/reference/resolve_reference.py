@@ -24,6 +24,8 @@ from treemeans.preparation import TablePreparation
 from treemeans.reference.fast_kmeans import FastKMeans
 from treemeans.reference.given_costs import GivenCosts, mixture_costs, read_costs
 from treemeans.reference.given_labels import is_labels, read_labels
+from treemeans.reference.kmedians import KMedians
+from treemeans.reference.spherical_kmeans import SphericalKMeans
 from treemeans.rows import Table
 from treemeans.validation import check_enough_rows, check_not_tiny, is_named_reference
 
@@ -37,6 +39,7 @@ _COST_OF_METRIC = {metric: cost for cost, metrics in _METRICS.items() for metric
 
 KMEANS, KMEDIANS, LABELS, COSTS = "k-means", "k-medians", "the given labels", "the given costs"
 """What a reference is called in rules, reports and plots, if it is no other clusterer."""
+_OWN_NAMES = {"KMedians": KMEDIANS, "SphericalKMeans": "spherical k-means"}
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,9 @@ def fit_reference(
         )
     if is_named := is_named_reference(reference):
         assert n_clusters is not None
-        reference = _named_reference(reference or "fast", n_clusters, random_state, n_jobs, verbose)
+        reference = _named_reference(
+            reference or "fast", n_clusters, cost, random_state, n_jobs, verbose
+        )
     prepared = _preparation(reference, X, sample_weight, columns, scale)
     if prepared is not None:
         rows = prepared.transform(X)
@@ -380,8 +385,8 @@ def centered_reference(
 
 def _called(name: str, cost: str) -> str:
     """What a clusterer around centers is called."""
-    if name == "KMedians":
-        return KMEDIANS
+    if name in _OWN_NAMES:
+        return _OWN_NAMES[name]
     return KMEANS if cost == "kmeans" and name.lower().endswith("means") else name
 
 
@@ -438,9 +443,13 @@ def _labels_of(clusterer: Any, reference: Any, n_rows: int, rows: Any) -> Any:
 
 
 def _named_reference(
-    name: str, n_clusters: int, random_state: Any, n_jobs: int | None, verbose: bool
+    name: str, n_clusters: int, cost: str, random_state: Any, n_jobs: int | None, verbose: bool
 ) -> Any:
-    """An unfitted clusterer: `FastKMeans`, or the paper's k-means."""
+    """An unfitted clusterer: the one of the cost, or the paper's k-means."""
+    if name == "fast" and cost == "kmedians":
+        return KMedians(n_clusters, random_state=random_state, n_jobs=n_jobs)
+    if name == "fast" and cost == "cosine":
+        return SphericalKMeans(n_clusters, random_state=random_state, n_jobs=n_jobs)
     if name == "fast":
         return FastKMeans(n_clusters, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
     return KMeans(n_clusters, n_init=10, max_iter=300, random_state=random_state)

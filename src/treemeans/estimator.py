@@ -76,8 +76,8 @@ class ExKMC(TreeEstimator):
         What it costs to put a row into a cluster. ``"kmeans"``: the squared distance to its
         center, which for labels is the mean of the group. ``"kmedians"``: the sum of absolute
         differences, to medians; the default reference is then `KMedians`. ``"cosine"``: one minus
-        the cosine, to mean directions, with `SphericalKMeans`. ``"labels"``: 1 if the reference has the
-        row in another cluster, so that the tree is a short description of the given clusters.
+        the cosine, to mean directions, with `SphericalKMeans`. ``"labels"``: 1 if the reference
+        has the row in another cluster, so that the tree is a short description of these clusters.
         ``"auto"`` is ``"kmeans"``, but for a mixture (``GaussianMixture``) minus the logarithm of
         the responsibilities. A table (n_samples, n_clusters), or a function that makes one of X,
         is a reference by itself: a row's cluster is the cheapest. Its names of columns are those
@@ -151,7 +151,8 @@ class ExKMC(TreeEstimator):
         Cluster of each training row.
     cluster_centers_ : array of shape (n_clusters, dimension of the reference's space)
         Means of the tree's clusters (medians for ``cost="kmedians"``, directions for
-        ``"cosine"``); a cluster without rows keeps its reference center. Where costs are given (labels, a mixture, a table), means in the columns of X.
+        ``"cosine"``); a cluster without rows keeps its reference center. Where costs are given
+        (labels, a mixture, a table), means in the columns of X.
     cluster_profiles_ : array of shape (n_clusters, n_features)
         Means of the tree's clusters in the columns of X; NaN for a cluster without rows. The same
         as ``cluster_centers_`` for k-means, unless the reference is a pipeline.

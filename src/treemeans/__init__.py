@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from treemeans.export.sklearn_tree import export_sklearn
     from treemeans.export.text_tree import export_text
     from treemeans.model_file.save_load import load
+    from treemeans.monitor.model_comparison import compare_models
     from treemeans.partitioned.readers.open_partitioned import open_parts
     from treemeans.plot import plot_path, plot_profiles, plot_regions, plot_tree
     from treemeans.reference import FastKMeans
@@ -34,6 +35,7 @@ __all__ = [
     "FastKMeans",
     "ThresholdTree",
     "baselines",
+    "compare_models",
     "export_graphviz",
     "export_onnx",
     "export_sklearn",
@@ -55,6 +57,7 @@ _MODULES = {
     "ExKMC": "estimator",
     "FastKMeans": "reference",
     "ThresholdTree": "tree",
+    "compare_models": "monitor.model_comparison",
     "export_graphviz": "export.graphviz",
     "export_onnx": "export.onnx_graph",
     "export_sklearn": "export.sklearn_tree",

@@ -429,6 +429,63 @@ def drift(
 
 @app.command()
 @one_sentence_errors
+def refit(
+    model: Model,
+    data: Data,
+    out: Annotated[str, typer.Option("--out", "-o", help="Write the new model here.")],
+    clusters: Annotated[
+        int | None, typer.Option("-k", "--clusters", help="Clusters; as many as before by default.")
+    ] = None,
+    keep_structure: Annotated[
+        bool,
+        typer.Option("--keep-structure", help="Keep the cuts, and move only their thresholds."),
+    ] = False,
+    shared: Annotated[
+        str | None, typer.Option(help="File of rows to match clusters on; by default, centers.")
+    ] = None,
+    names: Names = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Fit a model to new rows; clusters keep their numbers and names."""
+    from treemeans.cli import refit_command
+    from treemeans.cli.show_command import SavedModel
+
+    refit_command.refit(
+        SavedModel(model, None, names),
+        data,
+        out,
+        clusters=clusters,
+        keep_structure=keep_structure,
+        shared=shared,
+        force=force,
+        console=Console(quiet, as_json),
+    )
+
+
+@app.command()
+@one_sentence_errors
+def diff(
+    old: Annotated[str, typer.Argument(help="A model that `treemeans fit --out` wrote.")],
+    new: Annotated[str, typer.Argument(help="Another one, such as `treemeans refit` writes.")],
+    data: Data,
+    plot: Annotated[
+        str | None, typer.Option(help="Write a picture of the flow of rows here.")
+    ] = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Write JSON here.")] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """What changed between two models: which rows moved, and which rules."""
+    from treemeans.cli import refit_command
+
+    refit_command.diff(old, new, data, plot, out, force, Console(quiet, as_json))
+
+
+@app.command()
+@one_sentence_errors
 def rules(
     model: Model,
     leaves: Size = None,

@@ -130,6 +130,21 @@ def checked_names(names: Any, known: Sequence[str]) -> tuple[str, ...]:
     return tuple(texts)
 
 
+def distinct_names(kept: Mapping[int, str], automatic: Sequence[str]) -> tuple[str, ...]:
+    """Names that some clusters keep, and automatic ones for the others, all distinct.
+
+    Examples
+    --------
+    >>> distinct_names({0: "high spend"}, ["low age", "high spend"])
+    ('high spend', 'high spend (cluster 1)')
+    """
+    taken = set(kept.values())
+    return tuple(
+        kept.get(i) or (f"{name} (cluster {i})" if name in taken else name)
+        for i, name in enumerate(automatic)
+    )
+
+
 def _number(key: Any, n_clusters: int) -> int:
     try:
         number = int(key)

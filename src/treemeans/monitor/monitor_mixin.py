@@ -16,6 +16,7 @@ from treemeans.fit_result import FitResult
 from treemeans.monitor.confidence import Confidence, measure_confidence
 from treemeans.monitor.drift import measure_drift
 from treemeans.monitor.drift_result import Drift, DriftLimits
+from treemeans.monitor.refit import refit_model
 from treemeans.progress import Progress
 from treemeans.threads import n_threads
 
@@ -157,6 +158,71 @@ class MonitorMixin:
         """
         check_is_fitted(self)
         return measure_drift(self, X, DriftLimits(psi, outside, cost_ratio, level))
+
+    def refit(
+        self,
+        X: Any,
+        sample_weight: Any = None,
+        *,
+        n_clusters: int | None = None,
+        keep_structure: bool = False,
+        shared: Any = None,
+        reference: Any = None,
+    ) -> Self:
+        """The same segmentation on new rows; clusters keep their numbers, names and colours.
+
+        K-means goes on from the centers of this model, in the same space, and a tree of the same
+        size is grown for its clusters. Centers that would hardly move stay where they are, so the
+        same rows give the same clusters. Each cluster is matched with an old one; ``changes_`` of
+        the new model says which are kept, new, gone, split or merged.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            Columns as in the fit. Categories that occur for the first time are added.
+        sample_weight : array of shape (n_samples,), optional
+        n_clusters : int, optional
+            Another number of clusters.
+        keep_structure : bool
+            Keep the cuts of the tree, and move only their thresholds: each no further than to
+            where as large a share of the rows goes left as in training.
+        shared : table, or tuple of two tables, optional
+            Rows to match clusters on, such as customers who are in the old table and in the new
+            one, with their values then and now: clusters are the same that hold the same of them.
+            Without it, clusters are matched by their centers.
+        reference : fitted Pipeline, optional
+            Needed by a model that was loaded from a file, if its reference is a pipeline that
+            files do not hold.
+
+        Returns
+        -------
+        ExKMC, or another model of treemeans
+            A new model; this one is unchanged.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treemeans import ExKMC
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(m, 1, (50, 2)) for m in (0, 8, 16)])
+        >>> model = ExKMC(3, random_state=0).fit(X).with_names(["small", "large", "middle"])
+        >>> again = model.refit(X[::-1] + 0.5)
+        >>> again.cluster_names_ == model.cluster_names_
+        True
+        >>> print(again.changes_.fates[0].text)
+        cluster 0 (small) is kept: 50 rows before, 50 now
+        """
+        check_is_fitted(self)
+        found: Self = refit_model(
+            self,
+            X,
+            sample_weight,
+            n_clusters=n_clusters,
+            keep_structure=keep_structure,
+            shared=shared,
+            reference=reference,
+        )
+        return found
 
     def predict_names(self, X: Any) -> NDArray[np.object_]:
         """Name of the cluster of each row of X.

@@ -159,6 +159,8 @@ def fit_reference(
     cost : a name, or a table of costs, which is a reference by itself
     noise : what becomes of rows that are in no cluster
     """
+    if isinstance(reference, Reference):  # of a refit
+        return reference
     if not isinstance(cost, str):
         return _given_costs(cost, reference, n_clusters, X, raw)
     if n_clusters is not None:

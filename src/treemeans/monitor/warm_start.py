@@ -1,0 +1,122 @@
+"""K-means that goes on from the centers of a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from treemeans import _core
+from treemeans.reference.center_search import seed_centers
+from treemeans.reference.cluster_table import near_origin
+from treemeans.reference.lloyd import LloydRows, one_thread
+from treemeans.rows import as_points
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-3
+"""Centers are kept as they are if moving them saves less than this share of the cost."""
+BETTER = 0.05
+"""Share of the cost that fresh starts must save for the old centers to be given up."""
+_MOST_ROUNDS = 300
+_FRESH_STARTS = 5
+_MOST_ROWS = 20_000  # on which starts are compared
+_COMPARED_ROUNDS = 50
+_TOL = 1e-4  # as in KMeans
+_CANDIDATES = 8  # rows that are tried for each new center
+
+
+def move_centers(rows: Any, weights: Floats | None, centers: Floats, n_clusters: int) -> Floats:
+    """Centers of k-means on these rows, from those of an earlier clustering on.
+
+    More clusters than before start with rows that lower the cost most (greedy k-means++); of fewer,
+    those are put together first whose union adds least to the cost. If all that saves less than
+    ``TOLERANCE`` of the cost, the centers stay exactly where they are, so that the same rows in
+    another order, or hardly different ones, get the same clusters. Where fresh starts (k-means++)
+    find clusters that cost much less, more than ``BETTER`` of the cost, these are taken instead.
+    """
+    if sparse.issparse(rows):
+        rows = rows.tocsr()
+    if rows.dtype.kind != "f":
+        rows = rows.astype(np.float64)
+    moved, shift = near_origin(rows)
+    lloyd = LloydRows.of(moved, weights, _TOL)
+    start = np.asarray(centers - shift, dtype=np.float64)
+    with one_thread():
+        if n_clusters == len(centers):
+            found = lloyd.run(_or_fresh(lloyd, start), _MOST_ROUNDS)
+            if _cost_at(lloyd, start) - found.cost <= TOLERANCE * found.cost:
+                return np.array(centers)
+        elif n_clusters > len(centers):
+            more = _more(lloyd, start, n_clusters)
+            found = lloyd.run(_or_fresh(lloyd, more), _MOST_ROUNDS)
+        else:
+            sizes = _weights(lloyd, lloyd.run(start, 1).labels)
+            fewer = _fewer(start, sizes, n_clusters)
+            found = lloyd.run(_or_fresh(lloyd, fewer), _MOST_ROUNDS)
+    return np.asarray(found.centers, dtype=np.float64) + shift
+
+
+def _or_fresh(rows: LloydRows, start: Floats) -> Floats:
+    """These centers, or those of a fresh start if it ends at a much lower cost on a sample."""
+    rng = np.random.default_rng(0)
+    n = rows.X.shape[0]
+    if n > _MOST_ROWS:
+        some = np.sort(rng.choice(n, _MOST_ROWS, replace=False))
+        rows = LloydRows(rows.X[some], np.ascontiguousarray(rows.weights[some]), rows.tol)
+    warm = rows.run(start, _COMPARED_ROUNDS)
+    seeds = seed_centers(rows, len(start), _FRESH_STARTS, rng)
+    fresh = min((rows.run(rows.rows(s), _COMPARED_ROUNDS) for s in seeds), key=lambda one: one.cost)
+    if fresh.cost < (1.0 - BETTER) * warm.cost:
+        return np.asarray(fresh.centers, dtype=np.float64)
+    return start
+
+
+def _squares(rows: LloydRows, centers: Floats) -> Floats:
+    """Squared distances of all rows from some centers."""
+    base, _, beyond = _core.price(as_points(rows.X), np.ascontiguousarray(centers), 1)
+    return base[:, None] + beyond
+
+
+def _cost_at(rows: LloydRows, centers: Floats) -> float:
+    base = _core.price(as_points(rows.X), np.ascontiguousarray(centers), 1)[0]
+    return float(rows.weights.astype(np.float64) @ base)
+
+
+def _weights(rows: LloydRows, labels: NDArray[np.int32]) -> Floats:
+    return np.bincount(labels, rows.weights).astype(np.float64)
+
+
+def _more(rows: LloydRows, centers: Floats, n_clusters: int) -> Floats:
+    """The centers, and as many rows as are missing, each the best of a few drawn by their cost."""
+    rng = np.random.default_rng(0)
+    weights = rows.weights.astype(np.float64)
+    least = _squares(rows, centers).min(axis=1)
+    while len(centers) < n_clusters:
+        chance = weights * least
+        total = chance.sum()
+        chance = chance / total if total > 0 else weights / weights.sum()
+        drawn = rng.choice(len(weights), _CANDIDATES, p=chance)
+        tried = rows.rows(drawn).astype(np.float64)
+        after = np.minimum(least[:, None], _squares(rows, tried))
+        best = int((weights @ after).argmin())
+        centers, least = np.vstack([centers, tried[best]]), after[:, best]
+    return centers
+
+
+def _fewer(centers: Floats, weights: Floats, n_clusters: int) -> Floats:
+    """The centers, the cheapest two of them put together until there are few enough."""
+    weights = np.append(weights, np.zeros(len(centers) - len(weights)))
+    while len(centers) > n_clusters:
+        apart = ((centers[:, None] - centers[None]) ** 2).sum(axis=2)
+        total = weights[:, None] + weights[None]
+        price = np.outer(weights, weights) / np.where(total > 0, total, 1.0) * apart
+        np.fill_diagonal(price, np.inf)
+        i, j = sorted(np.unravel_index(int(price.argmin()), price.shape))
+        share = weights[i] / total[i, j] if total[i, j] > 0 else 0.5
+        centers[i] = share * centers[i] + (1 - share) * centers[j]
+        weights[i] += weights[j]
+        centers, weights = np.delete(centers, j, axis=0), np.delete(weights, j)
+    return centers

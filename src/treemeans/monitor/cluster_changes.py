@@ -52,8 +52,8 @@ class ClusterChanges:
     --------
     >>> table = np.array([[50.0, 0.0, 40.0], [0.0, 90.0, 2.0]])
     >>> print(ClusterChanges(table, ((0, 0), (1, 1)), ("a", "b"), ("a", "b", "c")))
-    cluster 0 (a) is kept: 90 rows before, 50 now
-    cluster 1 (b) is kept: 92 rows before, 90 now
+    cluster 0 (a) is kept: 90 rows by the old rules, 50 by the new
+    cluster 1 (b) is kept: 92 rows by the old rules, 90 by the new
     cluster 2 (c) is split from cluster 0 (a): 95 % of its 42 rows come from there
     """
 
@@ -87,9 +87,7 @@ class ClusterChanges:
         renamed = self.old_names[old] != self.new_names[new]
         called = f", now called {self.new_names[new]}" if renamed else ""
         before, now = self.crosstab[old].sum(), self.crosstab[:, new].sum()
-        text = (
-            f"{self._old(old)} is kept{number}{called}: {before:,.0f} rows before, {now:,.0f} now"
-        )
+        text = f"{self._old(old)} is kept{number}{called}: {before:,.0f} rows by the old rules, {now:,.0f} by the new"
         return ClusterFate("kept", old, new, text)
 
     def _appeared(self, new: int) -> ClusterFate:
@@ -114,7 +112,7 @@ class ClusterChanges:
             to_new = f"is merged into {self._new(new)}: {share} of its {total:,.0f} rows are there"
             return ClusterFate("merged", old, new, f"{self._old(old)} {to_new}")
         return ClusterFate(
-            "gone", old, None, f"{self._old(old)} is gone: it held {total:,.0f} rows"
+            "gone", old, None, f"{self._old(old)} is gone: its rules hold {total:,.0f} rows"
         )
 
     def _old(self, old: int) -> str:

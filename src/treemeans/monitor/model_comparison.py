@@ -145,8 +145,8 @@ def compare_models(old: Any, new: Any, X: Any) -> ModelComparison:
     >>> print(compare_models(old, new, X))
     20 of 50 rows (40 %) changed their cluster
     <BLANKLINE>
-    cluster 0 (low x0) is kept: 40 rows before, 20 now
-    cluster 1 (high x0) is kept: 10 rows before, 10 now
+    cluster 0 (low x0) is kept: 40 rows by the old rules, 20 by the new
+    cluster 1 (high x0) is kept: 10 rows by the old rules, 10 by the new
     cluster 2 (high x0 (8.5)) is split from cluster 0 (low x0): 100 % of its 20 rows come from there
     <BLANKLINE>
     old \ new   0   1   2

@@ -210,7 +210,7 @@ class MonitorMixin:
         >>> again.cluster_names_ == model.cluster_names_
         True
         >>> print(again.changes_.fates[0].text)
-        cluster 0 (small) is kept: 50 rows before, 50 now
+        cluster 0 (small) is kept: 50 rows by the old rules, 50 by the new
         """
         check_is_fitted(self)
         found: Self = refit_model(

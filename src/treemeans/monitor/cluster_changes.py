@@ -87,8 +87,8 @@ class ClusterChanges:
         renamed = self.old_names[old] != self.new_names[new]
         called = f", now called {self.new_names[new]}" if renamed else ""
         before, now = self.crosstab[old].sum(), self.crosstab[:, new].sum()
-        text = f"{self._old(old)} is kept{number}{called}: {before:,.0f} rows by the old rules, {now:,.0f} by the new"
-        return ClusterFate("kept", old, new, text)
+        rows = f"{before:,.0f} rows by the old rules, {now:,.0f} by the new"
+        return ClusterFate("kept", old, new, f"{self._old(old)} is kept{number}{called}: {rows}")
 
     def _appeared(self, new: int) -> ClusterFate:
         rows = self.crosstab[:, new]

@@ -68,6 +68,41 @@ Out<std::int64_t> regret_sums(In<std::int64_t, 2> regrets, In<Row, 1> rows, int 
   return sums;
 }
 
+// A column of categories or with missing values: the range of its bins (empty for categories), how
+// many groups of values it has, and whether one more group has the rows without a value.
+using MixedColumn = std::tuple<Out<double>, Out<double>, std::int32_t, bool>;
+
+MixedColumn mixed_column(const Bins& bins, std::size_t i) {
+  const MixedSlot& slot = bins.mixed.at(i);
+  return {array_of(slot.low), array_of(slot.high), slot.n_values, slot.has_missing};
+}
+
+template <class Code>
+void count_rows(const Code* codes, const In<Row, 1>& rows, const std::int32_t* center,
+                const std::int64_t* weights, std::int64_t k, std::int64_t* counts) {
+  for (std::size_t i = 0; i < rows.shape(0); ++i) {
+    const Row row = rows.data()[i];
+    counts[codes[row] * k + center[row]] += weights ? weights[row] : 1;
+  }
+}
+
+// Weight of the rows in each group of a mixed column, by their center.
+Out<std::int64_t> group_counts(const Bins& bins, std::size_t i, In<Row, 1> rows,
+                               In<std::int32_t, 1> center, MaybeIn<std::int64_t> weights,
+                               std::int64_t k) {
+  const MixedSlot& slot = bins.mixed.at(i);
+  auto counts = new_array<std::int64_t>(
+      {static_cast<std::size_t>(slot.n_values) + 1, static_cast<std::size_t>(k)}, true);
+  nb::gil_scoped_release release;
+  const std::int64_t* weight = or_null<std::int64_t>(weights);
+  if (slot.codes) {
+    count_rows(slot.codes.get(), rows, center.data(), weight, k, counts.data());
+  } else {
+    count_rows(slot.wide_codes.get(), rows, center.data(), weight, k, counts.data());
+  }
+  return counts;
+}
+
 }  // namespace
 
 void bind_costs(nb::module_& m) {
@@ -91,6 +126,9 @@ void bind_costs(nb::module_& m) {
         for (const MixedSlot& slot : bins.mixed) features.push_back(slot.feature);
         return features;
       });
+  m.def("mixed_column", &mixed_column, "bins"_a, "i"_a);
+  m.def("group_counts", &group_counts, "bins"_a, "i"_a, "rows"_a, "center"_a, "weights"_a.none(),
+        "k"_a);
   m.def("make_bins", &bins_of, "points"_a, "allowed"_a.none(), "n_threads"_a,
         "categorical"_a = nb::none());
 }

@@ -3,6 +3,7 @@
 #include "binning.hpp"
 #include "greedy.hpp"
 #include "mistakes.hpp"
+#include "mixed_mistakes.hpp"
 #include "points.hpp"
 #include "score.hpp"
 #include "surrogate.hpp"
@@ -83,6 +84,24 @@ class PyMistakeCounts {
   std::optional<MistakeCounts<std::int32_t>> plain_;
   std::optional<MistakeCounts<std::int64_t>> weighted_;
 };
+
+// See mixed_mistakes.hpp.
+std::pair<std::int64_t, double> mistakes_inside(
+    const Bins& bins, std::size_t i, const Points& points, In<Row, 1> rows,
+    In<std::int32_t, 1> center, MaybeIn<std::int64_t> weights, In<double, 1> place,
+    bool missing_left, std::vector<std::int32_t> members, In<std::int64_t, 1> changes,
+    In<std::uint8_t, 1> open, In<std::int64_t, 1> base, std::pair<double, double> range,
+    std::pair<bool, bool> anyway) {
+  nb::gil_scoped_release release;
+  const CountedRows node{rows.data(),   static_cast<std::int64_t>(rows.shape(0)),
+                         center.data(), or_null<std::int64_t>(weights),
+                         place.data(),  missing_left};
+  const InsideCut found = least_mistakes_inside(
+      points, bins.mixed.at(i), node, members,
+      std::vector<std::int64_t>(changes.data(), changes.data() + changes.shape(0)), open.data(),
+      base.data(), range.first, range.second, anyway.first, anyway.second);
+  return {found.mistakes, found.threshold};
+}
 
 // Scores the bins of a feature in order, of which only sums are known: what a cut after each costs,
 // and what no cut inside it costs less than.
@@ -169,6 +188,9 @@ void bind_searches(nb::module_& m) {
            "n_threads"_a)
       .def("cut", &PyMistakeCounts::cut, "points"_a, "rows"_a, "centers"_a, "members"_a,
            "per_center"_a, "limits"_a, "shift"_a, "n_threads"_a);
+  m.def("mistakes_inside", &mistakes_inside, "bins"_a, "i"_a, "points"_a, "rows"_a, "center"_a,
+        "weights"_a.none(), "place"_a, "missing_left"_a, "members"_a, "changes"_a, "is_open"_a,
+        "base"_a, "permitted"_a, "anyway"_a);
   m.def("greedy_cut", &greedy_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "centers"_a,
         "members"_a, "limits"_a, "n_threads"_a);
   m.def("score_surrogate_bins", &score_surrogate_bins, "sums"_a, "totals"_a);

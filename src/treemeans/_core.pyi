@@ -148,6 +148,26 @@ class Bins:
     def mixed(self) -> list[int]:
         """The features of the last slots: categories, or numbers with missing values."""
 
+def mixed_column(bins: Bins, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64], int, bool]:
+    """The i-th of the columns ``bins.mixed``.
+
+    Least and greatest value of its bins, none for categories; its number of categories or bins;
+    and whether values are missing.
+    """
+
+def group_counts(
+    bins: Bins,
+    i: int,
+    rows: NDArray[np.int32],
+    center: NDArray[np.int32],
+    weights: NDArray[np.int64] | None,
+    k: int,
+) -> NDArray[np.int64]:
+    """Weight of some rows in the groups of the i-th of the columns ``bins.mixed``, by center.
+
+    Groups are categories or bins, and the rows without a value at the end.
+    """
+
 def make_bins(
     points: Points,
     allowed: NDArray[np.uint8] | None,
@@ -303,6 +323,40 @@ class MutableTree:
     ) -> bool: ...
     def collapse(self, node: int) -> None: ...
     def reoptimize(self, root: int, max_looks: int, n_threads: int) -> None: ...
+
+def mistakes_inside(
+    bins: Bins,
+    i: int,
+    points: Points,
+    rows: NDArray[np.int32],
+    center: NDArray[np.int32],
+    weights: NDArray[np.int64] | None,
+    place: NDArray[np.float64],
+    missing_left: bool,
+    members: list[int],
+    changes: NDArray[np.int64],
+    is_open: NDArray[np.uint8],
+    base: NDArray[np.int64],
+    permitted: tuple[float, float],
+    anyway: tuple[bool, bool],
+) -> tuple[int, float]:
+    """The threshold of fewest mistakes inside some bins of the i-th of the columns ``bins.mixed``.
+
+    Parameters
+    ----------
+    rows : of the node, those that count
+    center, weights : of all rows
+    place : of all centers; NaN where values are missing
+    members : the node's centers that have a place
+    changes : of all centers, what the mistakes change by there, but for the rows in its own bin
+    is_open, base : of each bin, whether it is searched, and the mistakes of a threshold below it
+    permitted : the least and the greatest threshold within the limits
+    anyway : whether the sides have a center wherever the threshold is
+
+    Returns
+    -------
+    mistakes, threshold : the largest integer and NaN if there is none
+    """
 
 def greedy_cut(
     bins: Bins,

@@ -23,6 +23,7 @@ from treemeans.reference.given_costs import warn_if_forbidden
 from treemeans.refine import Budget, refine
 from treemeans.renamed_parameters import DEPRECATED, given, warn_renamed
 from treemeans.threads import n_threads
+from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 from treemeans.tree_estimator import TreeEstimator
 from treemeans.validation import (
@@ -119,6 +120,9 @@ class ExKMC(TreeEstimator):
         weight of all rows.
     max_depth : int, default=None
         Most cuts from the root to a leaf.
+    max_categories : int, default=None
+        Most categories that a cut lists, so that explanations stay short; all others go to the
+        other side. None is no limit.
     allowed_features : sequence of int or str, or boolean mask, default=None
         Features that may be cut, by number or name. None allows all. Costs are measured on all.
     feature_costs : dict or array of shape (n_features,), default=None
@@ -240,6 +244,7 @@ class ExKMC(TreeEstimator):
         max_time: float | None = None,
         min_samples_leaf: float = 1,
         max_depth: int | None = None,
+        max_categories: int | None = None,
         allowed_features: Any = None,
         feature_costs: Any = None,
         round_thresholds: bool = False,
@@ -262,6 +267,7 @@ class ExKMC(TreeEstimator):
         self.max_time = max_time
         self.min_samples_leaf = min_samples_leaf
         self.max_depth = max_depth
+        self.max_categories = max_categories
         self.allowed_features = allowed_features
         self.feature_costs = feature_costs
         self.round_thresholds = round_thresholds
@@ -308,6 +314,8 @@ class ExKMC(TreeEstimator):
         raw, X = X, model._validate(X, reset=True)
         base, limits, allowed = model._plan(X.shape[1])
         data, reference = model._prepare(raw, X, sample_weight, limits, allowed)
+        if self.refine == "optimal":
+            model._refuse_mixed(data)
         n_init, seed = given(self, "n_random_trees"), tree_seed(self.random_state)
         data = replace(data, n_init=n_init, seed=seed)
 
@@ -348,6 +356,17 @@ class ExKMC(TreeEstimator):
         self.__dict__ = model.__dict__
         return self
 
+    def _refuse_mixed(self, data: TrainingData) -> None:
+        """Refuse to prove trees that may cut by sets of categories, or send missing values."""
+        if data.table.bins.mixed:
+            assert self._encoded_table is not None
+            names = [self._encoded_table.columns[i].name for i in data.table.bins.mixed]
+            raise ValueError(
+                'refine="optimal" proves trees of thresholds, but values of '
+                f"{', '.join(map(repr, names[:8]))} are categories or missing; use "
+                'refine="search", or encode and fill them in first.'
+            )
+
     def _plan(
         self, n_features: int
     ) -> tuple[str | ThresholdTree, Limits, NDArray[np.bool_] | None]:
@@ -355,7 +374,9 @@ class ExKMC(TreeEstimator):
         names = getattr(self, "feature_names_in_", None)
         base = check_base_tree(self.base_tree, n_features)
         costs = check_feature_costs(self.feature_costs, n_features, names)
-        limits = Limits(self.min_samples_leaf, self.max_depth, costs)
+        limits = Limits(
+            self.min_samples_leaf, self.max_depth, costs, max_categories=self.max_categories
+        )
         return base, limits, check_allowed_features(self.allowed_features, n_features, names)
 
     def _fit_partitioned(self, rows: PartitionedRows) -> None:

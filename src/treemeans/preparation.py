@@ -244,6 +244,8 @@ def _levels(column: Column, codes: Floats, weights: Floats, has_missing: bool) -
 def _numbers(
     column: Column, values: Floats, weights: Floats, scale: str, has_missing: bool
 ) -> ColumnView:
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order]  # so that all quantiles are found at once
     fill = _quantiles(values, weights, [0.5])[0]
     how, why = (scale, "") if scale != "auto" else _choose(column, values, weights)
     view = ColumnView(column, how, why, fill=fill, has_missing=has_missing)
@@ -290,10 +292,12 @@ def _quantiles(values: Floats, weights: Floats, shares: Sequence[float]) -> list
     """Quantiles of weighted values, of which a weight of 2 is the same as the value twice."""
     if not len(values):
         return []
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order])
+    if np.any(values[1:] < values[:-1]):
+        order = np.argsort(values, kind="stable")
+        values, weights = values[order], weights[order]
+    reached = np.cumsum(weights)
     at = np.searchsorted(reached, np.asarray(shares) * reached[-1], side="left")
-    found: list[float] = values[order[np.minimum(at, len(values) - 1)]].tolist()
+    found: list[float] = values[np.minimum(at, len(values) - 1)].tolist()
     return found
 
 

@@ -88,7 +88,7 @@ class Split:
 
 def split_arrays(
     missing_left: Sequence[bool | None], categories: Sequence[tuple[int, ...]]
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Any]:
     """Sides of missing values and categories of nodes, as the flat arrays of a tree."""
     return {
         "missing_left": np.array([-1 if side is None else int(side) for side in missing_left]),

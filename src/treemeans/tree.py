@@ -62,6 +62,9 @@ class ThresholdTree:
     category_codes : array of int, optional
         Codes that go left, ascending within a node. A column of categories holds the codes 0, 1,
         2, ... as numbers; every other code goes right, one that never occurred in training too.
+    has_seen_missing : bool, default=False
+        Whether training rows lacked values, so that rows may lack those of columns that are not
+        split. A tree with a side for missing values somewhere takes such rows in any case.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class ThresholdTree:
     missing_left: NDArray[np.int8] = field(default=None)  # type: ignore[arg-type]
     category_first: NDArray[np.int64] = field(default=None)  # type: ignore[arg-type]
     category_codes: NDArray[np.int32] = field(default=None)  # type: ignore[arg-type]
+    has_seen_missing: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.n_features, numbers.Integral) or self.n_features < 1:
@@ -185,8 +189,8 @@ class ThresholdTree:
 
     @property
     def accepts_missing(self) -> bool:
-        """Whether some node has a side for missing values."""
-        return bool((self.missing_left >= 0).any())
+        """Whether rows may lack values: some node has a side for them, or training rows did."""
+        return self.has_seen_missing or bool((self.missing_left >= 0).any())
 
     def split(self, node: int) -> Split:
         """The split of an inner node."""
@@ -530,7 +534,7 @@ def _check_gap(tree: ThresholdTree) -> None:
 def no_side(tree: ThresholdTree) -> NDArray[np.bool_]:
     """The features that a tree splits somewhere without a side for missing values.
 
-    If no split has one, a missing value is refused in every feature.
+    If no split has one and no training row lacked a value, one is refused in every feature.
     """
     found = np.ones(tree.n_features, dtype=bool)
     if tree.accepts_missing:
@@ -539,9 +543,17 @@ def no_side(tree: ThresholdTree) -> NDArray[np.bool_]:
     return found
 
 
-def with_sides(tree: ThresholdTree) -> ThresholdTree:
-    """The tree with a side for missing values at every split: by default that of most rows."""
+def with_sides(tree: ThresholdTree, features: NDArray[np.bool_] | None = None) -> ThresholdTree:
+    """The tree with a side for missing values at every split: by default that of most rows.
+
+    ``features``: those whose splits get one; None for all.
+    """
     sides = tree.missing_left.copy()
-    for node in np.flatnonzero(~tree.is_leaf & (sides < 0)).tolist():
+    without = ~tree.is_leaf & (sides < 0)
+    if features is not None:
+        without &= features[tree.feature]
+    if not without.any():
+        return tree
+    for node in np.flatnonzero(without).tolist():
         sides[node] = tree.weight[tree.left[node]] >= tree.weight[tree.right[node]]
     return replace(tree, missing_left=sides)

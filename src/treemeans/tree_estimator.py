@@ -205,6 +205,8 @@ class TreeEstimator(TreeModel):
             columns = detect_columns(ArrayRows(data.X), names, dates, booleans, tree, seen)
         else:
             columns = detect_more(ArrayRows(data.X), encoded.columns, tree, seen)
+            if any(np.isnan(column).any() for column in data.X.T):
+                tree = replace(tree, has_seen_missing=True)
         short = bool(self.round_thresholds)
         sample = sample_rows(data.X, data.weights)
         result = replace(result, tree=tree.with_gap(seen.gap), short=short, histograms=sample)

@@ -104,6 +104,7 @@ class TreeModel(
         dates: Mapping[Any, str] | None = None,
         categories: Iterable[str] | Mapping[str, Mapping[Any, Any]] | None = None,
         columns: Sequence[Column] | None = None,
+        all_categories: bool | None = None,
     ) -> Self:
         """The same model, with more said about its columns, for rules, plots and exports.
 
@@ -123,6 +124,10 @@ class TreeModel(
             categories, ``{column: category}``.
         columns : sequence of Column, optional
             All there is to say, for each column, in place of what is known.
+        all_categories : bool, optional
+            Whether a condition lists all categories of a set: ``country in (AT, BE, DE, ...)``. By
+            default it lists six of many, and how many more there are: ``country in (AT, BE, BG,
+            CH, CZ, DE, +12)``.
 
         Returns
         -------
@@ -146,7 +151,7 @@ class TreeModel(
         known = self._fit_result.columns if columns is None else tuple(columns)
         model = copy.copy(self)
         model._fit_result = self._fit_result.read_as(
-            describe_columns(known, names, units, dates, categories)
+            describe_columns(known, names, units, dates, categories, all_categories)
         )
         return model._set_fitted_attributes(self.n_leaves_)
 

@@ -32,7 +32,7 @@ NOISE = ("ignore", "cluster")
 
 def check_parameters(model: Any) -> None:
     """Refuse what cannot be, before any work is done."""
-    for name in ("n_clusters", "max_leaf_nodes", "max_depth", "n_random_trees"):
+    for name in ("n_clusters", "max_leaf_nodes", "max_depth", "max_categories", "n_random_trees"):
         value = given(model, name)
         if value is None and name != "n_random_trees":
             continue

@@ -35,6 +35,7 @@ def test_parameters_and_their_defaults():
         "max_time": None,
         "min_samples_leaf": 1,
         "max_depth": None,
+        "max_categories": None,
         "allowed_features": None,
         "feature_costs": None,
         "round_thresholds": False,

@@ -1,4 +1,4 @@
-"""Three databases behind one face: make a table, ask a question."""
+"""Four databases behind one face: make a table, ask a question."""
 
 import contextlib
 import sqlite3
@@ -8,7 +8,7 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 
-from tests.helpers import postgres
+from tests.helpers import mariadb, postgres
 
 
 def quoted(name):
@@ -20,11 +20,15 @@ class Database:
 
     types: dict[str, str]
 
+    def quoted(self, name):
+        """A name in quotes."""
+        return quoted(name)
+
     def create(self, table, kinds, rows):
         """A table with a column for each name in ``kinds``, after ``id``, the row's number."""
-        columns = ", ".join(f"{quoted(name)} {self.types[kind]}" for name, kind in kinds.items())
-        self.run(f"DROP TABLE IF EXISTS {quoted(table)}")
-        self.run(f"CREATE TABLE {quoted(table)} (id INTEGER, {columns})")
+        columns = [f"{self.quoted(name)} {self.types[kind]}" for name, kind in kinds.items()]
+        self.run(f"DROP TABLE IF EXISTS {self.quoted(table)}")
+        self.run(f"CREATE TABLE {self.quoted(table)} (id INTEGER, {', '.join(columns)})")
         self.insert(table, kinds, [(i, *row) for i, row in enumerate(rows)])
 
     def answers(self, sql):
@@ -134,4 +138,47 @@ class PostgreSQL(Database):
         self._opened.close()
 
 
-DATABASES = {"sqlite": SQLite, "duckdb": DuckDB, "postgresql": PostgreSQL}
+class MariaDB(Database):
+    types = {  # noqa: RUF012
+        "double": "DOUBLE",
+        "single": "FLOAT",
+        "bigint": "BIGINT",
+        "decimal": "DECIMAL(60, 20)",
+        "text": "VARCHAR(200)",
+        "boolean": "BOOLEAN",
+        "timestamp": "DATETIME(6)",
+        "date": "DATE",
+    }
+
+    def __init__(self):
+        try:
+            import pymysql
+        except ImportError:
+            postgres.missing("pymysql")
+        with contextlib.ExitStack() as stack:
+            settings = stack.enter_context(mariadb.server())
+            self._connection = pymysql.connect(**settings, charset="utf8mb4", autocommit=True)
+            stack.callback(self._connection.close)
+            self._opened = stack.pop_all()
+        self.run("CREATE DATABASE tests CHARACTER SET utf8mb4")
+        self.run("USE tests")
+
+    def quoted(self, name):
+        return "`" + name.replace("`", "``") + "`"
+
+    def run(self, sql):
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetchall() if cursor.description else []
+
+    def insert(self, table, kinds, rows):
+        marks = ", ".join(["%s"] * (len(kinds) + 1))
+        with self._connection.cursor() as cursor:
+            name = self.quoted(table).replace("%", "%%")
+            cursor.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+
+    def close(self):
+        self._opened.close()
+
+
+DATABASES = {"sqlite": SQLite, "duckdb": DuckDB, "postgresql": PostgreSQL, "mariadb": MariaDB}

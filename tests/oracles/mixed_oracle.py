@@ -52,3 +52,21 @@ def least_cost(X, categorical, cost, weights, *, least=1, prices=None, most=None
 def surrogate(regrets):
     """What a cut costs: either side with its cheapest center."""
     return lambda left: int(regrets[left].sum(axis=0).min() + regrets[~left].sum(axis=0).min())
+
+
+def least_mistakes(values, categorical, center, counted, place):
+    """The fewest rows that a cut parts from their center, if it has a center on either side.
+
+    ``place``: of each center, a category or a number; NaN where values are missing.
+    """
+    best = None
+    has_missing = np.isnan(values).any() or np.isnan(place).any()
+    known = np.unique(np.concatenate([values, place]))
+    known = known[~np.isnan(known)]
+    for split in splits_of(np.append(known, np.nan) if has_missing else known, categorical):
+        left, centers = split.goes_left(values), split.goes_left(place)
+        if centers.all() or not centers.any():
+            continue
+        mistakes = int(counted[left != centers[center]].sum())
+        best = mistakes if best is None else min(best, mistakes)
+    return best

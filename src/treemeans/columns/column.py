@@ -42,6 +42,9 @@ class Column:
     low, high : float, optional
         For whole numbers: the smallest and the largest value of the training rows, where a split
         has that value alone on a side, which then reads as ``language = 1``.
+    lists_all : bool
+        For codes and categories: whether conditions list all categories of a set, and not only
+        the first few of many.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Column:
     categories: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
+    lists_all: bool = False
 
     def __post_init__(self) -> None:
         # Spelled out, not looped over: a fit makes a Column for every column of X.
@@ -71,6 +75,7 @@ class Column:
             and isinstance(self.value, str)
             and isinstance(self.complete, bool)
             and isinstance(self.typed, bool)
+            and isinstance(self.lists_all, bool)
         ):
             texts = (self.name, self.kind, self.unit, self.source, self.value)
             raise ValueError(f"A column is described by text; got {texts!r}.")
@@ -157,6 +162,7 @@ def describe_columns(
     units: Mapping[Any, str] | None = None,
     dates: Mapping[Any, str] | None = None,
     categories: Iterable[str] | Mapping[str, Mapping[Any, Any]] | None = None,
+    all_categories: bool | None = None,
 ) -> Columns:
     """The columns, changed as a user describes them with ``ExKMC.with_columns``."""
     if names is not None:
@@ -187,6 +193,8 @@ def describe_columns(
                 typed=columns[i].is_boolean,
                 missing=columns[i].missing,
             )
+    if all_categories is not None:
+        changed = [replace(column, lists_all=bool(all_categories)) for column in changed]
     return tuple(changed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -16,9 +17,11 @@ from treemeans.columns.number_text import (
     format_rounded,
     percent,
 )
-from treemeans.columns.threshold_rounding import shorten_date, shorten_number
+from treemeans.columns.threshold_rounding import shorten_date, shorten_duration, shorten_number
 from treemeans.tree import ThresholdTree
 from treemeans.value_set import EVERYTHING, ValueSet
+
+MOST_LISTED = 6  # categories of a set that a condition lists; how many more there are, it says
 
 
 class Reader:
@@ -43,6 +46,7 @@ class Reader:
         self.tree = tree
         self.columns = columns
         self._gaps = _gaps(tree)
+        self._first: dict[int, int] = {}
         self._may_be_missing = set(tree.feature[tree.missing_left >= 0].tolist())
         self._sources: dict[str, list[int]] = {}
         for i, column in enumerate(columns):
@@ -90,7 +94,7 @@ class Reader:
         """A set of values, of which some but not all are in it, without missing ones."""
         column = self.columns[feature]
         if values.asks_codes:
-            return _codes(column, values)
+            return _codes(column, values, self._first.get(feature))
         if column.kind == "flag":
             return f"{_name(column)} = {_text(column, 0.0 if values.above < 0 else 1.0)}"
         low, high = self._bound(feature, values.above), self._bound(feature, values.upto)
@@ -110,6 +114,14 @@ class Reader:
         for i in features:
             columns[i] = replace(columns[i], low=None, high=None)
         return Reader(self.tree, tuple(columns))
+
+    def for_value(self, feature: int, value: float) -> Reader:
+        """The reader for a row with this value: of many categories, its own is listed."""
+        if self.columns[feature].kind != "codes" or not float(value).is_integer():
+            return self
+        reader = copy.copy(self)
+        reader._first = {feature: int(value)}
+        return reader
 
     def title(self, feature: int) -> str:
         """The name of a column where there is no condition on it."""
@@ -156,6 +168,8 @@ class Reader:
             return threshold
         if self.columns[feature].is_date:
             return shorten_date(threshold, below, above, self.columns[feature].unit)
+        if self.columns[feature].kind == "duration":
+            return shorten_duration(threshold, below, above, self.columns[feature].unit)
         return shorten_number(threshold, below, above)
 
     def _category(self, source: str, box: Mapping[int, ValueSet]) -> str:
@@ -179,7 +193,8 @@ class Reader:
             return f"{source} = {rest[0]}" if len(rest) == 1 else _listed(source, "in", rest)
         if len(no) == 1:
             return f"{source} != {no[0]}"
-        return _listed(source, "not in", no) if no else ""
+        lists_all = any(self.columns[i].lists_all for i in members)
+        return _listed(source, "not in", no, lists_all=lists_all) if no else ""
 
 
 def _gaps(tree: ThresholdTree) -> dict[tuple[int, float], tuple[float, float]]:
@@ -193,14 +208,19 @@ def _gaps(tree: ThresholdTree) -> dict[tuple[int, float], tuple[float, float]]:
     return gaps
 
 
-def _codes(column: Column, values: ValueSet) -> str:
-    """The categories that a column has, or those that it has not: others may be unknown."""
+def _codes(column: Column, values: ValueSet, first: int | None = None) -> str:
+    """The categories that a column has, or those that it has not: others may be unknown.
+
+    ``first``: the code of the one to list first, if it is among them.
+    """
     chosen = sorted(values.but if values.codes is None else values.codes)
+    if first in chosen and len(chosen) > MOST_LISTED:
+        chosen = [first, *(code for code in chosen if code != first)]
     names = [column.category(code) for code in chosen]
     one, several = ("=", "in") if values.codes is not None else ("!=", "not in")
     if len(names) == 1:
         return f"{_name(column)} {one} {names[0]}"
-    return _listed(_name(column), several, names)
+    return _listed(_name(column), several, names, lists_all=column.lists_all)
 
 
 def _number_words(column: Column, above: float, upto: float) -> str:
@@ -253,7 +273,9 @@ def _with_unit(column: Column, number: str) -> str:
     return f"{number} {column.unit}" if column.unit else number
 
 
-def _listed(source: str, relation: str, values: list[str]) -> str:
+def _listed(source: str, relation: str, values: list[str], *, lists_all: bool = False) -> str:
+    if len(values) > MOST_LISTED + 1 and not lists_all:
+        values = [*values[:MOST_LISTED], f"+{len(values) - MOST_LISTED}"]
     return f"{source} {relation} ({', '.join(values)})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from datetime import datetime, timedelta
 from typing import Any
@@ -48,6 +49,22 @@ def to_count(when: datetime, unit: str) -> float:
 
 def _count(microseconds: int, unit: str) -> float:
     return float(microseconds) * PER_DAY[unit] / _MICROSECONDS
+
+
+def duration_from_count(count: float, unit: str) -> int:
+    """The longest duration that counts no more than ``count`` units, in microseconds.
+
+    Examples
+    --------
+    >>> duration_from_count(1.5, "D"), duration_from_count(0.25, "s")
+    (129600000000, 250000)
+    """
+    found = math.floor(count / PER_DAY[unit] * _MICROSECONDS)
+    while _count(found + 1, unit) <= count:
+        found += 1
+    while _count(found, unit) > count:
+        found -= 1
+    return found
 
 
 def duration_text(count: float, unit: str, precision: str = "auto") -> str:

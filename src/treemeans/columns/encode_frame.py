@@ -133,6 +133,8 @@ def _numbers(series: Any, column: Column, kind: str) -> Floats:
     counts = column.is_date and not column.typed  # numbers that count since 1970
     accepted = _ACCEPTED["number"] if column.kind == "codes" else _ACCEPTED[column.kind]
     if kind not in accepted and not (counts and kind in _ACCEPTED["number"]):
+        if bool(series.is_null().all()):  # of another type, but it holds nothing
+            return np.full(len(series), np.nan)
         what = _HOLDS.get(column.kind, "numbers")
         found = "text" if kind == "text" else f"{kind}s"
         found = kind.removeprefix("holds ") if kind.startswith("holds") else found

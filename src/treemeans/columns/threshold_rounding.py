@@ -16,7 +16,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 import numpy as np
 
 from treemeans.columns.column import Column, Columns
-from treemeans.columns.dates import from_count, to_count
+from treemeans.columns.dates import PER_DAY, from_count, to_count
 from treemeans.tree import ThresholdTree
 
 _DIGITS = 6  # significant digits of a number that need not be short
@@ -40,6 +40,8 @@ def _shortest(column: Column, threshold: float, below: float, above: float) -> f
         return threshold
     if column.is_date:
         return shortest_date(threshold, below, above, column.unit)
+    if column.kind == "duration":
+        return shortest_duration(threshold, below, above, column.unit)
     return shortest_number(threshold, below, above)
 
 
@@ -62,6 +64,44 @@ def shorten_date(threshold: float, below: float, above: float, unit: str) -> flo
         if below <= to_count(floor(when), unit) < above:
             return to_count(floor(when), unit)
     return threshold
+
+
+def shorten_duration(threshold: float, below: float, above: float, unit: str) -> float:
+    """A threshold of durations to the minute or the second, if that stays in [below, above)."""
+    for step in (60.0, 1.0, 1e-3):
+        short = _whole_steps(threshold, step, unit)
+        if below <= short < above:
+            return short
+    return threshold
+
+
+def shortest_duration(threshold: float, below: float, above: float, unit: str) -> float:
+    """A whole number of days, hours, minutes or seconds strictly between two durations.
+
+    The longest of these periods that has one there; the one nearest below the middle, or above it.
+
+    Examples
+    --------
+    >>> shortest_duration(643.2, 620.0, 666.0, "s")
+    660.0
+    """
+    below, above = _finite_range(threshold, below, above)
+    middle = (below + above) / 2
+    for step in (86400.0, 3600.0, 60.0, 1.0):
+        start = _whole_steps(middle, step, unit)
+        for candidate in (start, _whole_steps(middle + _length(step, unit), step, unit)):
+            if below < candidate < above:
+                return candidate
+    return threshold
+
+
+def _length(seconds: float, unit: str) -> float:
+    return seconds * PER_DAY[unit] / PER_DAY["s"]
+
+
+def _whole_steps(duration: float, seconds: float, unit: str) -> float:
+    """The duration, rounded down to a multiple of some seconds."""
+    return _length(math.floor(duration / _length(seconds, unit) + 1e-9) * seconds, unit)
 
 
 def shortest_number(threshold: float, below: float, above: float) -> float:

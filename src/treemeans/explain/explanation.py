@@ -226,6 +226,8 @@ class Explanations(Sequence[Explanation]):
         if column.source in self._unseen.sources_of(row):
             return f"{column.source} != {column.value}"
         reader = self._reader.without_ranges(self._unseen.beyond(row))
+        value = float(self._values[np.searchsorted(self._used, feature), row])
+        reader = reader.for_value(feature, value)
         return reader.sides(node)[is_right]
 
     @overload

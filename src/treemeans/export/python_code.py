@@ -6,11 +6,12 @@ import builtins
 import keyword
 import unicodedata
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from treemeans.columns import Column, Columns
-from treemeans.columns.dates import from_count
+from treemeans.columns.dates import duration_from_count, from_count
 from treemeans.columns.number_text import format_rows
 from treemeans.export.flat_branches import (
     Branch,
@@ -53,6 +54,16 @@ _MOMENT = """
         return datetime(*day, *time, value.microsecond)
 """
 
+_DURATION = """
+    from datetime import timedelta
+
+    def duration(name):
+        value = row[name]
+{missing}        if not isinstance(value, timedelta) or value != value:
+            raise ValueError(f"The row has no duration in column {name!r}.")
+        return value // timedelta(microseconds=1)
+"""
+
 _CATEGORY = """
     def category(name):
         value = row[name]
@@ -60,6 +71,13 @@ _CATEGORY = """
             raise ValueError(f"The row has no category in column {name!r}.")
         return value
 """
+
+_HELPERS = {
+    "number": _NUMBER,
+    "moment": _MOMENT,
+    "duration": _DURATION,
+    "category": _CATEGORY,
+}
 
 _IS_MISSING = """
     def is_missing(value):
@@ -84,7 +102,7 @@ def to_python(tree: ThresholdTree, columns: Columns, name: str = "predict") -> s
         lines += _IS_MISSING.rstrip("\n").split("\n")
     test = _NONE_IF_MISSING if tree.accepts_missing else ""
     used = {_reads(columns[feature]) for feature in features}
-    for reads, helper in (("number", _NUMBER), ("moment", _MOMENT), ("category", _CATEGORY)):
+    for reads, helper in _HELPERS.items():
         if reads in used:
             lines += helper.replace("{missing}", test).rstrip("\n").split("\n")
     lines += [""] if features else []
@@ -135,9 +153,11 @@ def _values_needed(tree: ThresholdTree) -> list[str]:
 
 
 def _reads(column: Column) -> str:
-    """What reads the column: its values are numbers, dates, or names of categories."""
+    """What reads the column: its values are numbers, dates, durations, or names of categories."""
     if column.is_date and column.typed:
         return "moment"
+    if column.kind == "duration" and column.typed:
+        return "duration"
     return "category" if column.categories else "number"
 
 
@@ -172,7 +192,11 @@ def _comparison(column: Column, side: ValueSet) -> str:
         values = [column.category(code) for code in codes] if column.categories else codes
         return f"{'not in' if side.codes is None else 'in'} {_literal(values)}"
     sign, threshold = ("<=", side.upto) if np.isfinite(side.upto) else (">", side.above)
-    bound = from_count(threshold, "D") if _reads(column) == "moment" else float(threshold)
+    bound: Any = float(threshold)
+    if _reads(column) == "moment":
+        bound = from_count(threshold, "D")
+    elif _reads(column) == "duration":
+        bound = duration_from_count(threshold, column.unit)
     return f"{sign} {repr(bound).removeprefix('datetime.')}"
 
 

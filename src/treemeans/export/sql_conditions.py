@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from treemeans.columns import Column, Columns
-from treemeans.columns.dates import from_count
+from treemeans.columns.dates import duration_from_count, from_count
 from treemeans.explain.leaf_boxes import Box
 from treemeans.export.sql_dialects import Dialect, Expression, as_double
 from treemeans.optional_imports import need
@@ -191,6 +191,14 @@ class Conditions:
     def _compared(self, column: Column, threshold: float) -> dict[str, Expression]:
         """Both sides of a comparison of a column with a threshold."""
         value = self._value(column)
+        if column.kind == "duration" and column.typed:
+            if not self._dialect.has_intervals:
+                raise ValueError(
+                    f"Column {column.name!r} holds durations, for which {self._dialect.name} has "
+                    "no type; fit the model to their number of seconds instead."
+                )
+            last = self._dialect.interval(self.exp, duration_from_count(threshold, column.unit))
+            return {"this": value, "expression": last}
         if column.typed:
             if self._dialect.casts_dates:
                 value = self._dialect.as_moment(self.exp, value)
@@ -211,6 +219,8 @@ class Conditions:
         if not named:
             return self._constant(1)
         value = self._value(column)
+        if column.categories:
+            value = self._dialect.as_exact_text(self.exp, value)
         if len(named) == 1:
             test = self.exp.NEQ if values.codes is None else self.exp.EQ
             return test(this=value, expression=named[0])
@@ -271,7 +281,11 @@ class Conditions:
             elif 1.0 not in wanted:
                 no.append(feature)
         texts = {i: self.text(self._columns[i].value) for i in yes or no}
-        sides = [{"this": self._value(self._columns[i]), "expression": texts[i]} for i in texts]
+        exact = self._dialect.as_exact_text
+        sides = [
+            {"this": exact(self.exp, self._value(self._columns[i])), "expression": texts[i]}
+            for i in texts
+        ]
         if yes:
             return [self.exp.EQ(**side) for side in sides]
         if len(no) < 2:

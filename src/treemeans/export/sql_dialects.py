@@ -34,7 +34,10 @@ class Dialect:
     any_case : whether names of columns that differ only in case are the same, even in quotes
     has_booleans : whether booleans are a type of their own, which does not compare with numbers;
         else they are 0 and 1
+    has_intervals : whether durations are a type
     not_in_names : characters that names cannot have, not even in quotes
+    exact_text : what makes a column of text compare letter by letter, where by default "red" is
+        "Red": a cast to bytes, or a collation; empty elsewhere
     """
 
     name: str
@@ -44,7 +47,17 @@ class Dialect:
     national: bool = False
     any_case: bool = False
     has_booleans: bool = True
+    has_intervals: bool = False
     not_in_names: str = ""
+    exact_text: str = ""
+
+    def as_exact_text(self, exp: Any, column: Expression) -> Expression:
+        """A column of text that compares letter by letter."""
+        if self.exact_text == "BINARY":
+            return exp.Cast(this=column, to=exp.DataType.build("BINARY"))
+        if self.exact_text:
+            return exp.Collate(this=column, expression=exp.Var(this=self.exact_text))
+        return column
 
     def text(self, exp: Any, value: str) -> Expression:
         """Text between quotes."""
@@ -56,6 +69,11 @@ class Dialect:
         """A date with its time of day; all six decimals, so that text compares as dates do."""
         text = exp.Literal.string(when.isoformat(sep=" ", timespec="microseconds"))
         return self.as_moment(exp, text) if self.moment_type else text
+
+    def interval(self, exp: Any, microseconds: int) -> Expression:
+        """A duration."""
+        length = exp.Literal.string(str(microseconds))
+        return exp.Interval(this=length, unit=exp.Var(this="MICROSECONDS"))
 
     def as_moment(self, exp: Any, value: Expression) -> Expression:
         """An expression cast to a date with its time of day."""
@@ -120,16 +138,30 @@ def _signed(exp: Any, number: float, magnitude: str) -> Expression:
 
 
 _DIALECTS = {
-    "PostgreSQL": Dialect("postgres", _cast_text, "TIMESTAMP"),
-    "DuckDB": Dialect("duckdb", _with_exponent, "TIMESTAMP", any_case=True),
+    "PostgreSQL": Dialect("postgres", _cast_text, "TIMESTAMP", has_intervals=True),
+    "DuckDB": Dialect("duckdb", _with_exponent, "TIMESTAMP", any_case=True, has_intervals=True),
     "SQLite": Dialect("sqlite", _of_integers, "", any_case=True, has_booleans=False),
     "BigQuery": Dialect(
         "bigquery", _cast_text, "DATETIME", casts_dates=True, any_case=True, not_in_names="`\\"
     ),
     "Snowflake": Dialect("snowflake", _cast_text, "TIMESTAMPNTZ"),
     "Spark": Dialect("spark", _with_exponent, "TIMESTAMP"),
-    "MySQL": Dialect("mysql", _with_exponent, "TIMESTAMP(6)", any_case=True, has_booleans=False),
-    "T-SQL": Dialect("tsql", _with_exponent, "TIMESTAMP(6)", national=True, has_booleans=False),
+    "MySQL": Dialect(
+        "mysql",
+        _with_exponent,
+        "TIMESTAMP(6)",
+        any_case=True,
+        has_booleans=False,
+        exact_text="BINARY",
+    ),
+    "T-SQL": Dialect(
+        "tsql",
+        _with_exponent,
+        "TIMESTAMP(6)",
+        national=True,
+        has_booleans=False,
+        exact_text="Latin1_General_BIN2",
+    ),
 }
 _ALIASES = {
     "postgres": "PostgreSQL",

@@ -25,11 +25,20 @@ BEST_OF = ("imm", "exgreedy", "emn", "kauri", "none")
 
 
 def base_tree(data: TrainingData, base: str | ThresholdTree, progress: Progress) -> InMemoryTree:
-    """The base tree of a name, or one with the cuts of a given tree."""
+    """The base tree of a name, or one with the cuts of a given tree.
+
+    In a table with categories or missing values IMM cuts all columns. The others compare values
+    with coordinates of centers or with each other, so that they cut only columns of numbers, dates
+    and flags without missing values; the expansion cuts all. Their searches of categories would not
+    be exact: what ExGreedy and Kauri add up is not a sum over categories once the sides of the
+    centers are open, and EMN's quotient has no minimum cut.
+    """
     if isinstance(base, ThresholdTree):
         growing = InMemoryTree(data)
         follow(growing, base)
         return growing
+    if data.table.bins.mixed and base != "imm" and not data.table.comparable.any():
+        base = "none"
     return _BASES[base](data, progress)
 
 

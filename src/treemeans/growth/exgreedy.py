@@ -36,6 +36,8 @@ class _GreedySearch:
     def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
         """The best cut with one of the ``members`` on each side; None if there is none."""
         growing = self._growing
+        if not growing.comparable.any():
+            return None
         return _core.greedy_cut(
             growing.table.bins,
             growing.table.points,
@@ -46,6 +48,10 @@ class _GreedySearch:
             self._limits,
             growing.n_threads,
         )
+
+    def centers_left(self, cut: Cut) -> NDArray[np.bool_]:
+        """Which centers go left with a cut."""
+        return np.asarray(self._by_feature[cut.feature] <= cut.threshold)
 
     def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
         """Nothing is kept from node to node."""

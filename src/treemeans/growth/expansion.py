@@ -47,14 +47,7 @@ def grow(
     """Grow a base tree, then expand it; ``"best"``: the cheapest of several, expanded.
 
     Leaves are labelled with their cheapest center, those of the base tree too.
-
-    Base trees compare values with the coordinates of centers, which have none in a column of
-    categories, nor where a value is missing. So a table with such columns is expanded from one
-    leaf, whose cuts use all columns: ``python -m benchmarks mixed --bases`` compares the costs with
-    those of base trees on the other columns.
     """
-    if data.table.bins.mixed and isinstance(base, str):
-        base = "none"
     if base == "best":
         with_kauri = data.cost.points is not None and weighable(data.weights)
         names = [name for name in BEST_OF if name != "kauri" or with_kauri]

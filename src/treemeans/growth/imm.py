@@ -13,7 +13,8 @@ def imm(growing: InMemoryTree, centers: NDArray[np.float64], progress: Progress)
     """Cut a tree of one leaf until every leaf holds one center, and label it with that center.
 
     Each cut parts the fewest rows from their center; rows once parted count no more. Every value
-    of a row or a center is a candidate.
+    of a row or a center is a candidate; in a column of categories, every set of them
+    (`mixed_mistakes`).
 
     Parameters
     ----------
@@ -23,4 +24,7 @@ def imm(growing: InMemoryTree, centers: NDArray[np.float64], progress: Progress)
     """
     by_feature = np.ascontiguousarray(centers.T)
     search = MistakeSearch(growing, by_feature, per_center=False, empty_sides=True)
-    separate(growing, by_feature, search, progress)
+    placed = None
+    if growing.table.bins.mixed:  # where centers are placed by their rows
+        placed = np.unique(growing.costs.nearest[growing.rows(0)]).astype(np.intp)
+    separate(growing, by_feature, search, progress, placed)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from treemeans import _core
 from treemeans.growth.growing_tree import Cut
 from treemeans.growth.in_memory_tree import InMemoryTree
+from treemeans.growth.mixed_mistakes import CenterCut, MixedMistakes
 
 SHIFT = 20  # prices are counted in 2**-20 of a row; weights are in small enough units
 
@@ -18,7 +19,8 @@ class MistakeSearch:
     Parameters
     ----------
     by_feature : (n_features, k), the centers
-    per_center : whether the mistakes are divided by the smaller number of centers on either side
+    per_center : whether the mistakes are divided by the smaller number of centers on either side;
+        columns of categories and columns with missing values are then passed over
     empty_sides : whether a side may be without rows, if it has a center
     """
 
@@ -38,17 +40,35 @@ class MistakeSearch:
         whole = math.ldexp(costs.total_weight, self._shift)
         prices = growing.limits.slot_prices(growing.table.bins.feature, whole)
         self._limits = growing.limits.for_kernel(growing.weights, prices, empty_sides=empty_sides)
+        alive = np.ones(growing.table.n_rows, dtype=np.uint8)
         self._counts = _core.MistakeCounts(
             growing.table.bins,
             costs.n_clusters,
             costs.nearest,
             growing.weights,
-            np.ones(growing.table.n_rows, dtype=np.uint8),
+            alive,
             growing.n_threads,
         )
+        mixed = growing.table.bins.mixed
+        self._mixed: MixedMistakes | None = None
+        if mixed and not per_center:
+            own = None if prices is None else prices[-len(mixed) :]
+            self._mixed = MixedMistakes(growing, alive, own, self._shift)
+        self._last: CenterCut | None = None
 
     def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
         """The best cut with one of the ``members`` on each side; None if there is none."""
+        found = self._comparable_cut(node, members)
+        self._last = None
+        if self._mixed is not None:
+            most = None if found is None else found.cost
+            self._last = self._mixed.cut(node, members, most)
+        return found if self._last is None else self._last.cut
+
+    def _comparable_cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
+        """The best cut of the columns of numbers without missing values."""
+        if not self._growing.comparable.any():
+            return None
         return self._counts.cut(
             self._growing.table.points,
             self._growing.rows(node),
@@ -59,6 +79,12 @@ class MistakeSearch:
             self._shift,
             self._growing.n_threads,
         )
+
+    def centers_left(self, cut: Cut) -> NDArray[np.bool_]:
+        """Which centers go left with the cut that was found last."""
+        if self._last is not None:
+            return self._last.goes_left
+        return np.asarray(self._by_feature[cut.feature] <= cut.threshold)
 
     def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
         """Rows that did not go with their center count no more."""

@@ -94,6 +94,7 @@ def values_of(growing: InMemoryTree, node: int, feature: int) -> NDArray[np.floa
 
 def mid_gap(values: NDArray[np.float64], threshold: float) -> float | None:
     """The threshold half way between the values around it; None if all are on one side."""
+    values = values[~np.isnan(values)]
     left = values <= threshold
     if left.all() or not left.any():
         return None

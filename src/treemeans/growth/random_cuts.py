@@ -37,8 +37,9 @@ def random_cuts(
     A cut that the limits forbid is drawn again, up to a hundred times; then the node stays a leaf,
     labelled by the surrogate cost.
     """
-    placed = np.flatnonzero(np.isfinite(centers).all(axis=1))
     features = np.flatnonzero(growing.table.comparable)
+    whole = centers if not growing.table.bins.mixed else centers[:, features]
+    placed = np.flatnonzero(np.isfinite(whole).all(axis=1))
     scales = _Scales.of(centers[np.ix_(placed, features)], law)
     queue = deque([(0, np.arange(len(placed)))])
     while queue:

@@ -17,12 +17,19 @@ class Search(Protocol):
     def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
         """The best cut with one of the ``members`` on each side; None if there is none."""
 
+    def centers_left(self, cut: Cut) -> NDArray[np.bool_]:
+        """Which centers go left with the cut that was found last."""
+
     def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
         """A node has been cut; ``goes_left`` says which centers went with its left child."""
 
 
 def separate(
-    growing: GrowingTree, by_feature: NDArray[np.float64], search: Search, progress: Progress
+    growing: GrowingTree,
+    by_feature: NDArray[np.float64],
+    search: Search,
+    progress: Progress,
+    placed: NDArray[np.intp] | None = None,
 ) -> None:
     """Cut a tree of one leaf until every leaf holds one center, and label it with that center.
 
@@ -33,9 +40,10 @@ def separate(
     ----------
     by_feature : (n_features, k), the centers. One with a NaN (a cluster without rows has no place
         in a pipeline's input) gets no leaf; of centers that coincide, only the first gets one.
+    placed : the centers that get a leaf; None for those without a NaN in a comparable column
     """
     single: list[tuple[int, int]] = []  # leaves and the center they were made for
-    queue = deque([(0, _placed(growing, by_feature))])
+    queue = deque([(0, _placed(growing, by_feature) if placed is None else placed)])
     while queue:
         node, members = queue.popleft()
         several = len(members) > 1
@@ -44,8 +52,10 @@ def separate(
             if not (several and _limited(growing, node)):
                 single.append((node, int(members[0])))
             continue
-        goes_left = by_feature[cut.feature] <= cut.threshold
-        left, right = growing.split(node, cut.feature, cut.threshold)
+        goes_left = search.centers_left(cut)
+        left, right = growing.split(
+            node, cut.feature, cut.threshold, cut.missing_left, cut.categories
+        )
         search.carried_out(node, left, goes_left)
         queue.append((left, members[goes_left[members]]))
         queue.append((right, members[~goes_left[members]]))

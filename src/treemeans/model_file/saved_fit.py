@@ -229,8 +229,10 @@ def _write_tree(tree: ThresholdTree) -> dict[str, Any]:
     neither a threshold nor categories; the side of missing values tells its sign.
     """
     more: dict[str, Any] = {}
-    if tree.accepts_missing:
+    if (tree.missing_left >= 0).any():
         more["missing_left"] = tree.missing_left.tolist()
+    if tree.has_seen_missing:
+        more["has_seen_missing"] = True
     if len(tree.category_codes):
         first = tree.category_first.tolist()
         codes = tree.category_codes.tolist()
@@ -283,6 +285,8 @@ def _read_split_kinds(entries: Entries, feature: NDArray[np.int32], parts: dict[
     categories: list[NDArray[np.int32]] = [np.empty(0, dtype=np.int32)] * n
     if entries.has("missing_left"):
         sides = entries.integers("missing_left", n, -1, 1)
+    if entries.has("has_seen_missing"):
+        parts["has_seen_missing"] = entries.flag("has_seen_missing")
     if entries.has("categories"):
         categories = entries.integer_lists("categories", n, 0, _MOST_CODES - 1)
     n_codes = np.array([len(codes) for codes in categories])

@@ -15,7 +15,7 @@ from treemeans.growth.given_tree import Sides, replay
 from treemeans.growth.growing_tree import Cut
 from treemeans.split import split_arrays
 from treemeans.training_data import TrainingData
-from treemeans.tree import ThresholdTree, parents_first
+from treemeans.tree import ThresholdTree, parents_first, with_sides
 
 _ANY_NUMBER = 2**62
 
@@ -77,6 +77,8 @@ class CenteredTree:
         the first one.
         """
         costs = data.cost.price(centers) if costs is None else costs
+        if data.table.bins.mixed:  # a sample that it was grown on may lack no value of a column
+            tree = with_sides(tree, data.table.has_missing)
         whole = cls._root(data, centers, costs)
         if not whole._make_cuts(tree, whole=True):
             return [whole]

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans import _core
-from treemeans.rows import Table, as_points
 from treemeans.training_data import TrainingData
 
 MOST_VALUES = 2**20
@@ -34,8 +33,7 @@ def search_data(data: TrainingData, rng: np.random.Generator) -> TrainingData:
     rows, weights = _draw(data, wanted, rng)
     X = data.X[rows]
     X = X if sparse.issparse(X) else np.asfortranarray(X)
-    table = Table.of(X, data.n_threads, data.table.allowed)
-    assert table is not None  # the rows were checked
+    table = data.table.with_rows(X, data.n_threads)
     limits = data.limits.for_sample(float(weights.sum()) / data.total_weight)
     return TrainingData.of(
         X,
@@ -60,7 +58,7 @@ def _by_column(data: TrainingData) -> TrainingData:
     if sparse.issparse(X) or X.size > _MOST_COPIED:
         return data
     X = np.asfortranarray(X)
-    return replace(data, X=X, table=replace(data.table, points=as_points(X, by_column=True)))
+    return replace(data, X=X, table=data.table.by_column(X))
 
 
 def _draw(

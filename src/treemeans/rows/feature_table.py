@@ -1,6 +1,7 @@
 """A table of points, ready to be searched."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,29 @@ class Table:
     n_rows: int
     n_features: int
     dense: bool
+    categorical: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def has_missing(self) -> NDArray[np.bool_]:
+        """The features that may be cut and have missing values."""
+        found = np.zeros(self.n_features, dtype=bool)
+        rows = np.arange(self.n_rows, dtype=np.int32)
+        for feature in self.bins.mixed:
+            values = _core.column(self.points, feature, rows, 1)
+            found[feature] = bool(np.isnan(values).any())
+        return found
+
+    def with_rows(self, X: Any, n_threads: int) -> Self:
+        """The table of some of the rows: the same features may be cut, and values be missing."""
+        found = type(self).of(X, n_threads, self.allowed, self.categorical)
+        assert found is not None  # all rows were checked
+        return found
+
+    def by_column(self, X: Any) -> Self:
+        """The same table, whose points are read from X, a copy in another order."""
+        accepts_missing = self.categorical is not None
+        points = as_points(X, by_column=True, accepts_missing=accepts_missing)
+        return replace(self, points=points)
 
     @property
     def comparable(self) -> NDArray[np.bool_]:
@@ -71,4 +95,5 @@ class Table:
         )
         if bins is None:
             return None
-        return cls(points, bins, allowed, X.shape[0], X.shape[1], not sparse.issparse(X))
+        dense = not sparse.issparse(X)
+        return cls(points, bins, allowed, X.shape[0], X.shape[1], dense, categorical)

@@ -48,6 +48,10 @@ class PartitionedMistakeSearch:
         cut = self._found[node]
         return None if cut is None else Cut(cut.cost, cut.feature, cut.low, cut.high)
 
+    def centers_left(self, cut: Cut) -> NDArray[np.bool_]:
+        """Which centers go left with a cut."""
+        return np.asarray(self._by_feature[cut.feature] <= cut.threshold)
+
     def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
         """Open both children of a node that was cut, each with its centers."""
         members = self._open.pop(node)

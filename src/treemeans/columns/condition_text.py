@@ -115,12 +115,17 @@ class Reader:
             columns[i] = replace(columns[i], low=None, high=None)
         return Reader(self.tree, tuple(columns))
 
-    def for_value(self, feature: int, value: float) -> Reader:
-        """The reader for a row with this value: of many categories, its own is listed."""
-        if self.columns[feature].kind != "codes" or not float(value).is_integer():
+    def for_values(self, values: Mapping[int, float]) -> Reader:
+        """The reader for a row with these values: of many categories, its own are listed."""
+        codes = {
+            feature: int(value)
+            for feature, value in values.items()
+            if self.columns[feature].kind == "codes" and float(value).is_integer()
+        }
+        if not codes:
             return self
         reader = copy.copy(self)
-        reader._first = {feature: int(value)}
+        reader._first = codes
         return reader
 
     def title(self, feature: int) -> str:

@@ -220,14 +220,17 @@ class Explanations(Sequence[Explanation]):
             spreads=margin / float(facts.scale[feature]) if has_margin else None,
         )
 
+    def _row_values(self, row: int) -> dict[int, float]:
+        """Values of the columns that the tree splits."""
+        return dict(zip(self._used.tolist(), self._values[:, row].tolist(), strict=True))
+
     def _condition(self, row: int, node: int, *, is_right: bool) -> str:
         feature = int(self._facts.tree.feature[node])
         column = self._facts.columns[feature]
         if column.source in self._unseen.sources_of(row):
             return f"{column.source} != {column.value}"
         reader = self._reader.without_ranges(self._unseen.beyond(row))
-        value = float(self._values[np.searchsorted(self._used, feature), row])
-        reader = reader.for_value(feature, value)
+        reader = reader.for_values(self._row_values(row))
         return reader.sides(node)[is_right]
 
     @overload
@@ -245,7 +248,7 @@ class Explanations(Sequence[Explanation]):
         return Explanation(
             cluster=int(self.cluster[row]),
             leaf=leaf,
-            because=self._reasons.because(leaf, row, self._unseen),
+            because=self._reasons.because(leaf, row, self._unseen, self._row_values(row)),
             steps=steps,
             closest=next((step for step in steps if step.node == self._closest[row]), None),
             runner_up=None if runner_up == NONE_REACHED else runner_up,

@@ -51,11 +51,22 @@ class LeafReasons:
         """The conditions of a leaf in words; empty for the only leaf of a tree."""
         return self._texts[int(self._number[leaf])]
 
-    def because(self, leaf: int, row: int, unseen: UnseenCategories) -> tuple[str, ...]:
-        """The conditions that are true of a row in its leaf."""
+    def because(
+        self,
+        leaf: int,
+        row: int,
+        unseen: UnseenCategories,
+        values: Mapping[int, float] | None = None,
+    ) -> tuple[str, ...]:
+        """The conditions that are true of a row in its leaf.
+
+        ``values``: of the row, by feature; its categories are then among those that are listed.
+        """
         sources, beyond = unseen.sources_of(row), unseen.beyond(row)
         if not sources and not beyond:
-            return self._of_leaf[leaf]
+            if values is None:
+                return self._of_leaf[leaf]
+            return tuple(self._reader.for_values(values).conditions(self._boxes[leaf]))
         # "plan = pro" stands for "not basic", which is all that is true of a third plan.
         box = self._boxes[leaf]
         source = {f: self._columns[f].source or self._columns[f].name for f in box}

@@ -29,6 +29,8 @@ def test_parameters_and_their_defaults():
         "max_leaf_nodes": None,
         "base_tree": "imm",
         "reference": None,
+        "cost": "auto",
+        "noise": "ignore",
         "scale": "auto",
         "refine": "none",
         "search_rounds": None,

@@ -10,6 +10,7 @@ COMMANDS = {
     "quality": ("benchmarks.quality", "what the trees of all methods cost (QUALITY.md)"),
     "scale": ("benchmarks.scale", "how the cost of partitioned fits grows (SCALE.md)"),
     "paper": ("benchmarks.paper.evaluation", "the ExKMC paper's evaluation (RESULTS.md)"),
+    "costs": ("benchmarks.costs", "labels beside CART, and k-medians (COSTS.md)"),
     "commands": ("benchmarks.commands", "start-up and predict of the command line (COMMANDS.md)"),
     "compare": ("benchmarks.compare", "trees, labels, rules and SQL of two builds"),
 }

@@ -32,6 +32,7 @@ from treemeans.validation import (
     check_feature_costs,
     check_max_leaves,
     check_parameters,
+    quoted,
     tree_seed,
 )
 
@@ -379,6 +380,21 @@ class ExKMC(TreeEstimator):
         )
         return base, limits, check_allowed_features(self.allowed_features, n_features, names)
 
+    def _partitioned_cost(self) -> str:
+        """The cost, if passes over partitions can measure it."""
+        costs = ("auto", "kmeans", "kmedians", "cosine")
+        if not isinstance(self.cost, str) or self.cost not in costs:
+            raise ValueError(
+                f"Partitioned rows are priced by centers: cost must be one of {quoted(costs)}; or "
+                "pass an array of a sample of the rows."
+            )
+        if self.cost in costs[2:] and self.refine != "none":
+            raise ValueError(
+                f'refine="{self.refine}" with cost="{self.cost}" needs all rows in one memory; use '
+                'refine="none", or pass an array of a sample of the rows.'
+            )
+        return "kmeans" if self.cost == "auto" else self.cost
+
     def _fit_partitioned(self, rows: PartitionedRows) -> None:
         """Reference, base tree and expansion in passes over the partitions."""
         rows.n_jobs = self.n_jobs
@@ -407,6 +423,7 @@ class ExKMC(TreeEstimator):
             self.random_state,
             bool(self.verbose),
             refining,
+            self._partitioned_cost(),
         )
         short = bool(self.round_thresholds)
         self._fit_result, rounds = fit_partitioned(rows, options, short=short)

@@ -20,12 +20,11 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from treemeans import _core
 from treemeans.columns import Column, Columns, describe_columns
 from treemeans.columns.dates import dates_as_days
 from treemeans.columns.encode_frame import UnseenValues, encode_frame, is_encoded
 from treemeans.columns.frame_values import is_all_numbers, open_frame
-from treemeans.costs import TOO_LARGE, CosineCost, cosine_prices
+from treemeans.costs import TOO_LARGE, centered_prices
 from treemeans.explain.explain_mixin import ExplainMixin
 from treemeans.explain.model_facts import Facts
 from treemeans.export.export_mixin import ExportMixin
@@ -467,13 +466,8 @@ class TreeModel(
             points = as_points(space)
         elif not points.all_finite(threads):
             refuse_not_finite(X)
-        cost = self._fit_result.cost
-        if cost == "cosine":
-            rows = X if self._fit_result.reference.pipeline is None else space
-            unit = CosineCost.of(rows, None, threads)
-            return cosine_prices(unit.points, unit.zero, self.cluster_centers_, threads)
-        absolute = cost == "kmedians"
-        found = _core.price(points, self.cluster_centers_, threads, absolute)
+        rows = X if self._fit_result.reference.pipeline is None else space
+        found = centered_prices(self._fit_result.cost, rows, self.cluster_centers_, threads, points)
         if not np.isfinite(found[2]).all():
             raise ValueError(TOO_LARGE)
         return found

@@ -1,6 +1,7 @@
 """Costs of rows at clusters, and of sets of rows with their best representatives."""
 
-from treemeans.costs.cosine_cost import CosineCost, DirectionStatistics, cosine_prices, unit_rows
+from treemeans.costs.centered_prices import centered_prices
+from treemeans.costs.cosine_cost import CosineCost, DirectionStatistics
 from treemeans.costs.cost import COST_KINDS, OWN_COSTS, Clusters, Cost, GroupCosts
 from treemeans.costs.cost_table import SMALLEST, TOO_LARGE, TOO_SMALL, CostTable, Fixed, Scales
 from treemeans.costs.group_statistics import GroupStatistics, rounded_mean, shift_near
@@ -29,8 +30,7 @@ __all__ = [
     "TableStatistics",
     "Union",
     "UnionStatistics",
-    "cosine_prices",
+    "centered_prices",
     "rounded_mean",
     "shift_near",
-    "unit_rows",
 ]

@@ -101,14 +101,16 @@ def read_fit(entries: Entries, version: int) -> FitResult:
     if kind in OWN_COSTS:
         entries.within("sums").end()
         leaves = TableStatistics(weight, costs)
+    elif not (sums := entries.within("sums")).has("unions") and not sums.has("leaves"):
+        sums.end()  # of rows in partitions, of which only costs are known
+        leaves = TableStatistics(weight, costs)
     elif kind == "cosine":
-        sums = entries.within("sums")
         leaves = DirectionStatistics(weight, sums.matrix("leaves", len(weight), dimension))
         sums.end()
     elif kind == "kmedians":
-        leaves = _read_unions(entries.within("sums"), weight, dimension, sizes, tree)
+        leaves = _read_unions(sums, weight, dimension, sizes, tree)
     else:
-        leaves = _read_leaves(entries.within("sums"), weight, dimension, costs, centers_of_costs)
+        leaves = _read_leaves(sums, weight, dimension, costs, centers_of_costs)
     if in_pipeline or not entries.is_null("profile") or not isinstance(leaves, GroupStatistics):
         profile = _read_sums(entries.within("profile"), weight, len(columns))
     else:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.costs import CostTable, Fixed, Scales
+from treemeans.costs import CostTable, Fixed, Scales, centered_prices
 from treemeans.exact_sum import as_float, exact_sum
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
@@ -25,6 +25,17 @@ def space_of(partition: Partition, reference: Reference) -> _core.Points:
     return as_points(reference.space(partition.X, partition.raw))
 
 
+def prices_of(
+    partition: Partition, reference: Reference
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
+    """Least cost, cheapest center and regrets of a partition's rows."""
+    if reference.pipeline is None:
+        rows, points = partition.X, partition.points
+    else:
+        rows, points = reference.space(partition.X, partition.raw), None
+    return centered_prices(reference.cost, rows, reference.centers, 1, points)
+
+
 @dataclass(frozen=True)
 class CostTableBuilder:
     """Builds the cost table of a partition: the centers, and the fixed point of the costs.
@@ -38,7 +49,7 @@ class CostTableBuilder:
 
     def build(self, partition: Partition) -> CostTable:
         """Costs of a partition's rows to all centers."""
-        prices = _core.price(space_of(partition, self.reference), self.reference.centers, 1)
+        prices = prices_of(partition, self.reference)
         return CostTable.rounded(*prices, partition.weights, self.scales, 1)
 
 
@@ -98,7 +109,7 @@ class SumCosts(MapReduceStep[CostTotals]):
     def map(self, partition: Partition) -> CostTotals:
         """Add up one partition."""
         centers = self.reference.centers
-        base, nearest, regret = _core.price(space_of(partition, self.reference), centers, 1)
+        base, nearest, regret = prices_of(partition, self.reference)
         if partition.weights is not None:
             base = base * partition.weights
             regret = regret * partition.weights[:, None]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from treemeans import _core
+from treemeans.growth.cart import cart
 from treemeans.growth.expansion import grow, labels_of
 from treemeans.growth.given_tree import follow
 from treemeans.growth.in_memory_tree import InMemoryTree
@@ -143,8 +144,10 @@ def _search_coreset(
 def _or_grown_on_all_rows(found: CenteredTree, data: TrainingData, n_leaves: int) -> CenteredTree:
     """Return a tree grown on all rows instead, if that is cheaper: a coreset can miss rows."""
     quiet = Progress("", 1, False)
-    for base in _START_BASES:
-        grown = grow(data, base, n_leaves, quiet).as_expanded()
+    trees = [grow(data, base, n_leaves, quiet).as_expanded() for base in _START_BASES]
+    if data.cost.points is None:
+        trees.append(_decision_tree(data, n_leaves))
+    for grown in trees:
         other = CenteredTree.replay(data, grown, _cluster_centers(grown, grown.label, data))
         if other.cost < found.cost:
             other.optimize(n_leaves, _TOLERANCE, _MAX_ROUNDS)
@@ -171,6 +174,8 @@ def _search(
     Which start leads to the best tree shows early; a long search from each would waste the budget.
     """
     starts = _starts(plain, data, n_leaves, budget)
+    if data.cost.points is None and starts[0].tree.cost == 0:
+        return starts[0]  # every row is in its cheapest cluster, and clusters do not move
     reference = data.costs.cheapest
     excess = max(starts[0].cost - reference, _LEAST_EXCESS * reference)
     found = [
@@ -210,6 +215,10 @@ def _other_starts(
         tree = grow(data, base, n_leaves, quiet).freeze()
         yield CenteredTree.replays(data, tree, data.centers, data.costs)
     space = data.cost.points
+    if space is None and not budget.spent:
+        # Of labels, a decision tree is a strong start: no refined tree is worse than CART's.
+        budget.tell("from cart")
+        yield CenteredTree.replays(data, _decision_tree(data, n_leaves), data.centers, data.costs)
     if space is None or not weighable(data.weights):
         return
     if not budget.spent and _kauri_work(data, space) <= _MOST_KAURI_WORK:
@@ -218,6 +227,15 @@ def _other_starts(
         cluster = kauri(growing, space, data.weights, k, n_leaves, quiet)
         tree = growing.freeze()
         yield CenteredTree.replays(data, tree, _cluster_centers(tree, cluster, data))
+
+
+def _decision_tree(data: TrainingData, n_leaves: int) -> ThresholdTree:
+    """CART on the reference's labels; one leaf if no column can be compared."""
+    limits, allowed = data.limits.for_rows(data.costs), data.table.comparable
+    tree = cart(data.X, data.costs, data.weights, n_leaves, limits, allowed)
+    growing = InMemoryTree(data)
+    follow(growing, tree, recenter=True, priced=False)
+    return growing.freeze()
 
 
 def _kauri_work(data: TrainingData, space: _core.Points) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans import _core
+from treemeans.costs import centered_prices
 from treemeans.exact_sum import as_float, exact_sum
 from treemeans.partitioned.clustering.fixed_point_columns import (
     FixedPointColumns,
@@ -18,7 +18,6 @@ from treemeans.partitioned.clustering.row_sampling import RowSample, RowSampler
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
 from treemeans.reference import Reference
-from treemeans.rows import as_points
 
 OVERFLOW = (
     "The squared distances overflow: the values are too large. "
@@ -104,7 +103,9 @@ class AssignToCenters(MapReduceStep[CenterStatistics]):
         found = CenterStatistics(0, np.zeros((k, summed.shape[1] + 1), dtype=np.int64), None)
         for rows in row_slices(partition.n_rows):
             weights = None if partition.weights is None else partition.weights[rows]
-            base, nearest, _ = _core.price(as_points(space[rows]), self.reference.centers, 1)
+            base, nearest, _ = centered_prices(
+                self.reference.cost, space[rows], self.reference.centers, 1
+            )
             costs = base if weights is None else base * weights
             if not np.isfinite(costs).all():
                 raise ValueError(OVERFLOW)

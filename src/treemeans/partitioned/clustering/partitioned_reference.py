@@ -30,6 +30,7 @@ from treemeans.reference import (
     is_fitted,
     last_step,
 )
+from treemeans.reference.given_labels import is_labels
 from treemeans.reference.lloyd import one_thread
 from treemeans.validation import check_enough_rows, is_named_reference
 
@@ -44,6 +45,7 @@ def fit_reference_on(
     reference: Any,
     n_clusters: int | None,
     random_state: Any,
+    cost: str = "kmeans",
 ) -> Reference:
     """Centers of ``reference``, which may be anything it may be in memory if passes can fit it.
 
@@ -59,6 +61,18 @@ def fit_reference_on(
         raise ValueError("sample_weight is zero for every row, so there is nothing to cluster.")
     if isinstance(reference, FrozenEstimator):
         reference = reference.estimator
+    if is_labels(reference):
+        raise ValueError(
+            "Labels of partitioned rows are not taken; pass an array of a sample of the rows, with "
+            "their labels as reference."
+        )
+    if cost not in ("auto", "kmeans"):
+        if reference is None or (hasattr(reference, "fit") and not is_fitted(reference)):
+            raise ValueError(
+                f'A reference for cost="{cost}" cannot be fitted on partitioned rows; fit one on a '
+                "sample, such as KMedians, and pass it fitted, or its centers."
+            )
+        return centered_reference(reference, n_clusters, shape, cost)
     if is_named_reference(reference):  # passes fit all k-means alike
         assert n_clusters is not None
         return _fit(partitions, summary, reference, n_clusters, random_state)
@@ -79,7 +93,7 @@ def centers_in_columns(
 
     That takes a pass. A center that is nearest to no row gets NaN.
     """
-    if reference.pipeline is None:
+    if reference.pipeline is None and reference.cost != "cosine":
         return reference.centers
     columns = FixedPointColumns.of(
         summary.low, summary.high, summary.weight, summary.integer_weights

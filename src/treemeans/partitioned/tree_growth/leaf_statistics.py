@@ -9,12 +9,19 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.columns.detect_columns import SplitValues
-from treemeans.costs import GroupStatistics, Scales, rounded_mean, shift_near
+from treemeans.costs import (
+    GroupCosts,
+    GroupStatistics,
+    Scales,
+    TableStatistics,
+    rounded_mean,
+    shift_near,
+)
 from treemeans.fit_result import FitResult, hits_of
 from treemeans.partitioned.clustering.fixed_point_columns import sum_by_group
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
-from treemeans.partitioned.partition_costs import CostTableBuilder, space_of
+from treemeans.partitioned.partition_costs import CostTableBuilder, prices_of, space_of
 from treemeans.partitioned.tree_growth.histogram_pass import RowRouter
 from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
 from treemeans.partitioned.tree_growth.partitioned_tree import PartitionedTree
@@ -74,8 +81,7 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
         costs = self.cost_builder.build(partition)
         nearest = costs.nearest
         if self.reference is not self.cost_builder.reference:
-            space = space_of(partition, self.reference)
-            nearest = _core.price(space, self.reference.centers, 1)[1]
+            nearest = prices_of(partition, self.reference)[1]
         k = self.reference.n_clusters
         squares = np.zeros(partition.X.shape[1])
         profile = self._sums(partition.points, groups, partition, self.profile_shift, squares)
@@ -194,28 +200,31 @@ def measure_leaves(
     scales = cost_builder.scales
     frozen = _frozen(tree, leaf_number, found, data, scales)
     weight = found.hits.sum(axis=1)
-    profile = GroupStatistics(weight, found.profile, profile_shift)
+    profile = in_columns = GroupStatistics(weight, found.profile, profile_shift)
     sums = profile if reference.pipeline is None else GroupStatistics(weight, found.sums, shift)
 
     def moments(origins: Floats) -> tuple[Floats, Floats]:
         return data.map_reduce(MeasureMoments(router, reference, origins))
 
-    leaves = GroupStatistics.of(
-        sums,
-        frozen.costs[frozen.leaves],
-        cost_builder.reference.centers,
-        data.cost_totals.n_rows * (1 / scales.base + 1 / scales.regrets) / 2,
-        moments,
-    )
+    costs = frozen.costs[frozen.leaves]
+    leaves: GroupCosts
+    if reference.cost == "kmeans":
+        rounding = data.cost_totals.n_rows * (1 / scales.base + 1 / scales.regrets) / 2
+        means = GroupStatistics.of(sums, costs, cost_builder.reference.centers, rounding, moments)
+        leaves, profile = means, means if reference.pipeline is None else profile
+    else:  # medians of clusters would take passes of their own: clusters keep their centers
+        leaves = TableStatistics(weight, costs)
     result = FitResult(
         tree=frozen,
         reference=reference,
         reference_cost=data.cheapest,
         centers=cost_builder.reference.centers,
         leaves=leaves,
-        profile=leaves if reference.pipeline is None else profile,
+        profile=profile,
         hits=found.hits,
-        spread=profile.spread(found.squares),
+        spread=in_columns.spread(found.squares),
+        cost=reference.cost,
+        called=reference.called,
     )
     margins = found.margins
     return result, SplitValues(margins[:, :2], margins[:, 2], margins[:, 3], found.whole)

@@ -79,7 +79,8 @@ class Page:
         before = Path.cwd()
         with tempfile.TemporaryDirectory() as name:
             shutil.copytree(ROOT / "docs" / "data", Path(name, "docs", "data"))
-            shutil.copy(ROOT / "docs" / "data" / "cdnow.csv", name)
+            for path in (ROOT / "docs" / "data").glob("*.csv"):
+                shutil.copy(path, name)
             os.chdir(name)
             try:
                 yield

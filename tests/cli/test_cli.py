@@ -621,3 +621,22 @@ def test_stability_of_a_saved_model(tmp_path):
     assert json.loads(plotted.stdout)["n_resamples"] == 5
     assert (tmp_path / "plot.png").stat().st_size > 1000
     refused(*args, "--plot", tmp_path / "plot.png", says="exists")
+
+
+def test_many_categories(tmp_path):
+    """--max-categories limits what a cut lists; rules list six of a set, or all if asked."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 600)
+    country = [f"C{i:02d}" for i in (10 * group + rng.integers(0, 10, 600))]
+    path = tmp_path / "table.csv"
+    numbers = {f"x{i}": 2 * group + rng.normal(size=600) for i in range(6)}
+    pd.DataFrame({"country": country, **numbers}).to_csv(path, index=False)
+    ok("fit", path, "-k", "3", "--out", tmp_path / "model.json")
+    short = ok("text", tmp_path / "model.json").output
+    assert re.search(r"country (not )?in \(C\d\d(, C\d\d){5}, \+\d+\)", short)
+    whole = ok("rules", tmp_path / "model.json", "--all-categories").output
+    assert ", +" not in whole
+    assert whole.count("C0") >= 9
+    ok("fit", path, "-k", "3", "--max-categories", "2", "--out", tmp_path / "short.json")
+    lists = re.findall(r"in \((.*?)\)", ok("text", tmp_path / "short.json").output)
+    assert {len(names.split(", ")) for names in lists} <= {2}

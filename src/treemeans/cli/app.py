@@ -153,6 +153,9 @@ MaybeOut = Annotated[
 Rows = Annotated[
     int, typer.Option(min=0, help="Rows of the table to put into the report, as examples.")
 ]
+AllCategories = Annotated[
+    bool, typer.Option("--all-categories", help="List all categories of a set, not the first six.")
+]
 Size = Annotated[int | None, typer.Option("--leaves", help="A smaller tree of the same fit.")]
 
 
@@ -178,6 +181,9 @@ def fit(
     scale: ScaleBy = Scale.auto,
     refine: RefineBy = Refine.none,
     missing: WithMissing = Missing.keep,
+    max_categories: Annotated[
+        int | None, typer.Option(min=1, help="Most categories that a cut lists.")
+    ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Do not round thresholds to short numbers.")
     ] = False,
@@ -203,7 +209,9 @@ def fit(
     )
     source = fit_command.check_input(data, clusters, options, demo)
     k = fit_command.DEMO_CLUSTERS if clusters is None else clusters
-    settings = fit_command.FitSettings(k, leaves, scale.value, refine.value, not exact, seed)
+    settings = fit_command.FitSettings(
+        k, leaves, scale.value, refine.value, not exact, seed, max_categories
+    )
     outputs = fit_command.Outputs(out, report, rows, names)
     fit_command.run(source, settings, engine.value, outputs, force, Console(quiet, as_json))
 
@@ -490,6 +498,7 @@ def rules(
     model: Model,
     leaves: Size = None,
     names: Names = None,
+    all_categories: AllCategories = False,
     out: MaybeOut = None,
     force: Force = False,
     as_json: Json = False,
@@ -497,7 +506,7 @@ def rules(
     """The rules of each cluster, in words."""
     from treemeans.cli import show_command
 
-    chosen = show_command.SavedModel(model, leaves, names)
+    chosen = show_command.SavedModel(model, leaves, names, all_categories)
     show_command.rules(chosen, out, force, Console(False, as_json))
 
 
@@ -508,13 +517,14 @@ def text(
     leaves: Size = None,
     shown_as: As = ShownAs.numbers,
     names: Names = None,
+    all_categories: AllCategories = False,
     out: MaybeOut = None,
     force: Force = False,
 ) -> None:
     """The tree as text."""
     from treemeans.cli import show_command
 
-    chosen = show_command.SavedModel(model, leaves, names)
+    chosen = show_command.SavedModel(model, leaves, names, all_categories)
     show_command.text(chosen, shown_as.value == "names", out, force)
 
 

@@ -196,6 +196,7 @@ class FitSettings:
     refine: str = "none"
     round_thresholds: bool = True
     seed: int = 0
+    max_categories: int | None = None
 
     def __post_init__(self) -> None:
         check_leaves(self.leaves, self.clusters, "-k")
@@ -250,6 +251,7 @@ def _estimator(
         reference=reference,
         scale="auto" if reference is not None else settings.scale,
         refine=settings.refine,
+        max_categories=settings.max_categories,
         round_thresholds=settings.round_thresholds,
         random_state=settings.seed,
         n_jobs=n_jobs,

@@ -18,11 +18,15 @@ from treemeans.files.read_table import read_table
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A model file, and what a command wants of it: a number of leaves, names from a file."""
+    """A model file, and what a command wants of it.
+
+    A number of leaves, names from a file, and whether conditions list all categories of a set.
+    """
 
     path: str
     leaves: int | None = None
     names: str | None = None
+    all_categories: bool = False
 
     def open(self) -> Any:
         """The model."""
@@ -31,6 +35,8 @@ class SavedModel:
         model = load(self.path)
         if self.leaves is not None:
             model = model.with_leaves(self.leaves)
+        if self.all_categories:
+            model = model.with_columns(all_categories=True)
         return model if self.names is None else model.with_names(read_names(self.names))
 
 

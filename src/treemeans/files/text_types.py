@@ -7,7 +7,6 @@ in the end is the type. What is left does not depend on how the values come in b
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +52,7 @@ class TextType:
     exception : the first value that is no number, in a column that held numbers until then
     other_dates, separated : whether all values are dates, or numbers with separators of thousands,
         that can be read in more than one way; and an example
+    codes : whether a value is a number with a leading zero, such as 00501
     """
 
     decimal: str = "."
@@ -63,6 +63,7 @@ class TextType:
     other_dates: bool = True
     separated: bool = True
     example: str = ""
+    codes: bool = False
 
     def add(self, text: Any) -> None:
         """Take in more values."""
@@ -75,6 +76,9 @@ class TextType:
         if were_numbers and "number" not in self.candidates and not self.candidates:
             self.exception = first_not_number(present)
         self.n_values += len(present)
+        self.codes = self.codes or bool(
+            pc.any(pc.match_substring_regex(present, _LEADING_ZERO)).as_py()
+        )
         if not self.candidates:
             self.other_dates = self.other_dates and all_match(present, _OTHER_DATE)
             self.separated = self.separated and all_match(present, _SEPARATED_NUMBER)
@@ -121,7 +125,7 @@ class TextType:
                 f"Column {column!r} holds dates written like {self.example!r}; write them as "
                 "YYYY-MM-DD, so that there is no doubt which is the month."
             )
-        if self.separated and not _is_code(self.example):
+        if self.separated and not self.codes:
             return (
                 f"Column {column!r} holds numbers written like {self.example!r}; write them "
                 "without separators of thousands and with a decimal point."
@@ -137,10 +141,6 @@ class TextType:
             If a value is not of the type, as in another table.
         """
         return parse_as(text, self.name, self.decimal, self.unit)
-
-
-def _is_code(example: str) -> bool:
-    return re.match(_LEADING_ZERO, example) is not None
 
 
 def parse_as(text: Any, name: str, decimal: str = ".", unit: str = "") -> Any:

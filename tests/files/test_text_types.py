@@ -1,0 +1,32 @@
+"""The type of a column of text does not depend on which values come first."""
+
+import itertools
+
+import pyarrow as pa
+import pytest
+
+from treemeans.files.text_types import TextType
+
+
+def found(*batches):
+    text = TextType()
+    for batch in batches:
+        text.add(pa.array(batch))
+    return text
+
+
+@pytest.mark.parametrize("values", list(itertools.permutations(["00501", "30330", "99501"])))
+def test_leading_zeros_make_codes_wherever_they_stand(values):
+    for text in (
+        found(values),
+        found(values[:1], values[1:]),
+        found(*([value] for value in values)),
+    ):
+        assert text.name == "text"
+        assert text.problem("zip") == ""
+
+
+@pytest.mark.parametrize("values", list(itertools.permutations(["1,200", "350", "12,000"])))
+def test_separators_of_thousands_are_refused_wherever_they_stand(values):
+    for text in (found(values), found(values[:2], values[2:])):
+        assert "holds numbers written like" in text.problem("sales")

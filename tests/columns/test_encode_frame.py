@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from treemeans import ExKMC
 from treemeans.columns.encode_frame import UnseenValues, encode_frame
 from treemeans.columns.encoded_table import encode_table
 from treemeans.columns.frame_values import open_frame
@@ -159,3 +160,15 @@ def test_arrays_and_frames_of_numbers_are_left_alone():
         pl.DataFrame({"a": [1]}),
     ):
         assert encode_table(X) is None
+
+
+def test_two_columns_of_one_name_are_refused():
+    table = pd.DataFrame(np.eye(4), columns=["a", "b", "c", "a"])
+    with pytest.raises(ValueError, match=r"^2 columns are named 'a'; names of columns must differ"):
+        ExKMC(2).fit(table)
+
+
+def test_what_a_column_of_two_kinds_holds_is_said_once():
+    table = pd.DataFrame({"a": [1, "x", 3.0, None] * 3, "b": range(12)})
+    with pytest.raises(ValueError, match="'a' holds both number and text values"):
+        ExKMC(2).fit(table)

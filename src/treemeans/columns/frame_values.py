@@ -37,8 +37,17 @@ def open_frame(X: Any) -> Any:
     if not (hasattr(X, "columns") or hasattr(X, "column_names")) or find_spec("narwhals") is None:
         return None
     import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
 
-    found = nw.from_native(X, eager_only=True, pass_through=True)
+    try:
+        found = nw.from_native(X, eager_only=True, pass_through=True)
+    except DuplicateError:
+        names = list(X.columns if hasattr(X, "columns") else X.column_names)
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            f"{names.count(twice)} columns are named {twice!r}; names of columns must differ. "
+            "Rename or drop them."
+        ) from None
     return found if isinstance(found, nw.DataFrame) else None
 
 
@@ -98,7 +107,7 @@ def _object_kind(series: Any) -> str:
     nested = sorted(kind for kind in kinds if kind.startswith("holds"))
     if nested:
         return nested[0]
-    mixed = " and ".join(sorted({"integer": "number"}.get(kind, kind) for kind in kinds))
+    mixed = " and ".join(sorted({{"integer": "number"}.get(kind, kind) for kind in kinds}))
     return f"holds both {mixed}"
 
 

@@ -22,6 +22,7 @@ from tests.helpers.report_cases import (
     tied_model,
 )
 from treemeans import write_report
+from treemeans.cli.names_file import read_names
 from treemeans.columns.number_text import format_rows
 from treemeans.report.summarize import summarize
 from treemeans.tree_layout.colors import contrast
@@ -734,6 +735,44 @@ def test_profiles_are_sorted_and_downloaded(open_page, pages):
     assert table["Rows"].str.replace(",", "").astype(int).tolist() == sorted(rows)
     assert set(table["Group"]) == set(CLUSTER_NAMES)
     assert table.shape[0] == 5
+
+
+def test_a_group_is_renamed_and_the_file_of_names_is_read_by_the_commands(
+    open_page, pages, tmp_path
+):
+    page = open_page("hostile")
+    model, _ = pages[1]["hostile"]
+    page.run(
+        "window.blobs = [];"
+        "URL.createObjectURL = (blob) => { window.blobs.push(blob); return '#'; };"
+    )
+    page.run("document.querySelectorAll('#group-list button')[1].click()")
+    rename = (
+        "document.querySelector('#new-name').value = arguments[0];"
+        "document.querySelector('.name-form button[type=submit]').click()"
+    )
+    assert page.run("return document.querySelector('#save-names').disabled")
+    page.run(rename, f" {CLUSTER_NAMES[0]} ")
+    assert "Another group" in page.run(
+        "return document.querySelector('.name-editor p').textContent"
+    )
+    page.run(rename, "   ")
+    assert "letter" in page.run("return document.querySelector('.name-editor p').textContent")
+    name = "loyal  <b>&</b> 'new'"
+    page.run(rename, name)
+    shown = " ".join(name.split())
+    chips = page.run("return [...document.querySelectorAll('.chip')].map((c) => c.textContent)")
+    assert shown in chips
+    assert CLUSTER_NAMES[1] not in chips
+    page.run("document.querySelector('#save-names').click()")
+    page.driver.set_script_timeout(10)
+    text = page.driver.execute_async_script(
+        "window.blobs[0].text().then(arguments[arguments.length - 1])"
+    )
+    (tmp_path / "names.json").write_text(text, encoding="utf-8")
+    named = model.with_names(read_names(str(tmp_path / "names.json")))
+    assert named.cluster_names_[1] == shown
+    assert named.cluster_names_[0] == model.cluster_names_[0]
 
 
 def test_a_cell_of_the_csv_is_no_formula(open_page, pages, tmp_path):

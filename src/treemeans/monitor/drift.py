@@ -51,6 +51,7 @@ class DriftCounter:
 
     def __init__(self, model: Any) -> None:
         # New rows may lack values that no training row lacked: that is counted, not refused.
+        self._tree_in_words = model.tree_
         self.model = model = model.with_missing_sides()
         record = model._fit_result
         self.histograms: TrainingHistograms = checked_histograms(record)
@@ -153,7 +154,7 @@ class DriftCounter:
     def _rules(self) -> tuple[RuleShare, ...]:
         tree = self.model.tree_
         leaves = tree.leaves
-        reasons = LeafReasons(tree, self.model.columns_)
+        reasons = LeafReasons(self._tree_in_words, self.model.columns_)
         terms = psi_terms(tree.weight[leaves], self.leaves[leaves])
         return tuple(
             RuleShare(

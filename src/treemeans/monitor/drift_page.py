@@ -9,14 +9,17 @@ from treemeans.columns.number_text import percent
 from treemeans.monitor.drift_result import ColumnDrift, Drift
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8886; --bar: #3b82c4; --then: #999; --alarm: #c2410c; }
+:root { color-scheme: light dark; --line: #8886; --bar: #3b82c4; --alarm: #c2410c; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; }
 .alarm { color: var(--alarm); font-weight: 600; }
-meter { width: 8rem; }
+td:not(:first-child) { white-space: nowrap; }
+.bar { display: inline-block; width: 8rem; height: .7rem; background: var(--line); }
+.bar span { display: block; height: 100%; background: var(--bar); }
+.bar.high span { background: var(--alarm); }
 .scroll { overflow-x: auto; }
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -77,9 +80,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-def _meter(value: float, most: float, label: str) -> str:
-    shown = min(max(value, 0.0), most)
-    return f'<meter min="0" max="{most:g}" value="{shown:.4f}" title="{escape(label)}"></meter>'
+def _bar(value: float, most: float, *, high: bool = False) -> str:
+    """A bar beside a number that says the same."""
+    share = min(max(value / most, 0.0), 1.0) if most > 0 else 0.0
+    kind = "bar high" if high else "bar"
+    return f'<span class="{kind}" aria-hidden="true"><span style="width:{share:.1%}"></span></span>'
 
 
 def _share(value: float) -> str:
@@ -99,7 +104,7 @@ def _cluster_table(drift: Drift) -> str:
                 _share(cluster.then),
                 _share(cluster.now),
                 _interval(cluster.interval),
-                _meter(cluster.now, 1.0, f"{_share(cluster.now)} of the rows"),
+                _bar(cluster.now, 1.0),
             ]
             for cluster in drift.clusters
         ],
@@ -130,7 +135,7 @@ def _psi_cells(drift: Drift, column: ColumnDrift) -> list[str]:
     if drift.is_drifted(column):
         name, psi = (f'<span class="alarm">{text}</span>' for text in (name, f"{psi} drifted"))
     most = max(2 * drift.limits.psi, 0.1)
-    return [name, psi, _meter(column.psi, most, f"PSI {column.psi:.3f}")]
+    return [name, psi, _bar(column.psi, most, high=drift.is_drifted(column))]
 
 
 def _share_cells(column: ColumnDrift) -> list[str]:

@@ -20,6 +20,7 @@ SCRIPTS = (
     "size_panel.js",
     "findings_panel.js",
     "profile_panel.js",
+    "names_panel.js",
     "group_panel.js",
     "row_panel.js",
     "rules_panel.js",

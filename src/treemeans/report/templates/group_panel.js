@@ -36,6 +36,7 @@ function showGroup(tree) {
   }, "Copy");
   box.replaceChildren(
     make("div", { class: "title-line" }, make("h3", {}, chip(state.group)), copyButton),
+    nameEditor(state.group),
     make("p", {}, sizeText(description)),
     ...profileParts(state.group, tree),
   );

@@ -17,6 +17,7 @@ from treemeans.cost_path import path_of
 from treemeans.costs import OWN_COSTS, GroupCosts, GroupStatistics, KMeansCost, rounded_mean
 from treemeans.explain.cluster_names import automatic_names, checked_names
 from treemeans.explain.model_facts import Facts
+from treemeans.explain.warning_record import SegmentWarning
 from treemeans.growth import InMemoryTree
 from treemeans.optimal.certificate import Certificate
 from treemeans.pruning import Pruning, prunings
@@ -52,6 +53,7 @@ class FitResult:
     cost : the kind of `Reference.cost`
     called : what the reference is called in words
     histograms : of the training columns, or rows to make them from; None if there are none
+    warnings : what a look at the rows showed to be wrong with the clusters (`check_segments`)
     """
 
     tree: ThresholdTree
@@ -73,6 +75,7 @@ class FitResult:
     cost: str = "kmeans"
     called: str = "k-means"
     histograms: TrainingHistograms | TrainingSample | None = None
+    warnings: tuple[SegmentWarning, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickle holds counts, not the sample of rows that they are made from.
@@ -159,7 +162,30 @@ class FitResult:
             self._facts(n_leaves),
             names=self.cluster_names,
             certificate="" if certificate is None else str(certificate),
+            warnings=self.warnings,
+            **self._row_counts(n_leaves),
         )
+
+    def _row_counts(self, n_leaves: int) -> dict[str, Any]:
+        """Rows of each cluster, the rows that are alone in theirs, and what the starts found.
+
+        Weights that are not whole numbers do not tell how many rows there are.
+        """
+        tree, label = self.at(n_leaves)
+        found: dict[str, Any] = {}
+        if self.leaf_of_row is not None:
+            labels = label[self.leaf_of_row]
+            n_rows = np.bincount(labels, minlength=tree.n_clusters)
+            alone = np.flatnonzero(n_rows == 1).tolist()
+            found["alone"] = tuple((c, int(np.argmax(labels == c))) for c in alone)
+            found["n_rows"] = tuple(n_rows.tolist())
+        elif (tree.weight == np.floor(tree.weight)).all():
+            leaves = tree.leaves
+            n_rows = np.bincount(tree.label[leaves], tree.weight[leaves], tree.n_clusters)
+            found["n_rows"] = tuple(int(n) for n in n_rows)
+        if self.reference.start_agreement is not None:
+            found["start_agreement"] = tuple(self.reference.start_agreement.tolist())
+        return found
 
     def certificate_at(self, n_leaves: int) -> Certificate | None:
         """What is proven of the tree of ``n_leaves`` leaves: only the full tree has a proof."""

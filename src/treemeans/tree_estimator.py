@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from treemeans.columns.encoded_table import (
     encode_table,
 )
 from treemeans.costs import CosineCost, Cost, KMeansCost, KMediansCost, TableCost
+from treemeans.explain.warning_record import BadSegmentWarning
 from treemeans.fit_result import FitResult, group_means
 from treemeans.limits import Limits
 from treemeans.reference import Reference, fit_reference
@@ -41,6 +43,7 @@ from treemeans.validation import (
     refuse_not_finite,
     warn_if_empty,
 )
+from treemeans.warning_level import depth_in_package
 
 
 def price_reference(
@@ -212,3 +215,11 @@ class TreeEstimator(TreeModel):
         result = replace(result, tree=tree.with_gap(seen.gap), short=short, histograms=sample)
         self._fit_result = result.read_as(columns)
         self._set_fitted_attributes(tree.n_leaves)
+        if getattr(self, "verbose", False):
+            self._show_warnings()
+
+    def _show_warnings(self) -> None:
+        """Show what is wrong with the clusters as one Python warning."""
+        found = " ".join(map(str, self.warnings_))
+        if found:
+            warnings.warn(found, BadSegmentWarning, stacklevel=depth_in_package())

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from typer.testing import CliRunner
 import treemeans
 from treemeans import ExKMC
 from treemeans.cli.app import app
-from treemeans.cli.choose_command import ClusterCosts, suggested_clusters
+from treemeans.cli.choose_command import ClusterCosts, reason, suggested_clusters
 from treemeans.files.file_schema import encode_for_model
 from treemeans.files.read_table import read_table
 
@@ -345,7 +346,7 @@ def test_choose(data, tmp_path):
     out = tmp_path / "grid.png"
     said = ok("choose", data, "--to", 5, "--plot", out).stdout
     assert said.count("<- suggested") == 1
-    assert len(said.splitlines()) == 1 + 4
+    assert len(said.splitlines()) == 1 + 4 + 2  # and the reason
     assert out.read_bytes().startswith(b"\x89PNG")
     document = json.loads(ok("choose", data, "--to", 3, "--json").stdout)
     assert [choice["clusters"] for choice in document["choices"]] == [2, 3]
@@ -353,9 +354,39 @@ def test_choose(data, tmp_path):
 
 def test_the_knee_of_the_number_of_clusters():
     path = ExKMC(2, random_state=0).fit(np.eye(6)).path_
-    costs = {2: 1000.0, 3: 300.0, 4: 280.0, 5: 265.0}
-    choices = [ClusterCosts(k, cost, path) for k, cost in costs.items()]
+    costs = {2: 500.0, 3: 150.0, 4: 140.0, 5: 131.0, 6: 125.0}
+    choices = [ClusterCosts(k, cost, 1000.0, path) for k, cost in costs.items()]
+    for first in (0, 1):
+        for last in (3, 5):
+            assert suggested_clusters(choices[first:last]) == 3  # whatever else is tried
+    assert "largest" not in reason(choices, 3)
+    assert reason(choices[:2], 3).endswith("the largest number tried: try --to 6 as well.")
+    assert reason(choices[1:], 3).endswith("the smallest number tried: try --from 2 as well.")
+    assert "resamples" not in reason(choices, 3)
+
+
+def test_choose_prefers_clusters_that_come_back():
+    path = ExKMC(2, random_state=0).fit(np.eye(6)).path_
+    choices = [
+        ClusterCosts(3, 200.0, 1000.0, path, stability=0.95),
+        ClusterCosts(4, 170.0, 1000.0, path, stability=0.4),
+    ]
     assert suggested_clusters(choices) == 3
+    assert "they come back on resamples (mean Jaccard index 0.95)" in reason(choices, 3)
+    assert "but they do not come back" in reason(choices, 4)
+    steady = [replace(choice, stability=0.9) for choice in choices]
+    assert suggested_clusters(steady) == 4
+
+
+def test_choose_finds_the_clusters_that_are_there(tmp_path):
+    rng = np.random.default_rng(0)
+    centers = rng.permutation(np.eye(4) * 30)
+    X = np.concatenate([center + rng.normal(size=(40, 4)) for center in centers])
+    pd.DataFrame(X, columns=list("abcd")).to_csv(tmp_path / "t.csv", index=False)
+    for more in (("--to", 5), ("--from", 3, "--to", 7), ("--to", 6, "--resamples", 0)):
+        found = json.loads(ok("choose", tmp_path / "t.csv", *more, "--json").stdout)
+        assert found["suggested_clusters"] == 4
+    assert {choice["stability"] for choice in found["choices"]} == {None}
 
 
 def test_compare(data):
@@ -640,3 +671,37 @@ def test_many_categories(tmp_path):
     ok("fit", path, "-k", "3", "--max-categories", "2", "--out", tmp_path / "short.json")
     lists = re.findall(r"in \((.*?)\)", ok("text", tmp_path / "short.json").output)
     assert {len(names.split(", ")) for names in lists} <= {2}
+
+
+def test_alternatives_of_a_saved_model(tmp_path):
+    rng = np.random.default_rng(0)
+    group = np.repeat([0.0, 9.0], 40)
+    table = pd.DataFrame(
+        {"x": group + rng.normal(size=80) / 9, "y": group + rng.normal(size=80) / 9}
+    )
+    table.to_csv(tmp_path / "table.csv", index=False)
+    path = tmp_path / "model.json"
+    ok("fit", tmp_path / "table.csv", "-k", 2, "--scale", "none", "--out", path, "-q")
+    args = ("alternatives", path, tmp_path / "table.csv", "-n", 2)
+    result = ok(*args, "--out", tmp_path / "other.json")
+    assert "1 other tree" in result.stdout
+    columns = treemeans.load(tmp_path / "other-1.json").tree_.feature[0]
+    assert columns != treemeans.load(path).tree_.feature[0]
+    assert len(json.loads(ok(*args, "--json").stdout)["trees"]) == 2
+    refused(*args, "--out", tmp_path / "other.json", says="exists")
+
+
+def test_fit_warns_of_bad_segments(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=90), "y": rng.normal(size=90)})
+    table.loc[90] = [900.0, 0.0]
+    table.to_csv(tmp_path / "table.csv", index=False)
+    args = ("fit", tmp_path / "table.csv", "-k", 2, "--leaves", 2)
+    result = ok(*args, "--out", tmp_path / "model.json")
+    assert "Warning: cluster" in result.stdout
+    assert "row 90" in result.stdout
+    assert "--scale robust" in " ".join(result.stdout.split())
+    assert "Warning: cluster" in ok("rules", tmp_path / "model.json").stdout
+    assert "row 90" not in ok("rules", tmp_path / "model.json").stdout
+    kinds = [each["kind"] for each in json.loads(ok(*args, "--json").stdout)["rules"]["warnings"]]
+    assert "single row" in kinds

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 
 from treemeans import ExKMC, plot_path
 from treemeans.cost_path import PATH_DTYPE
-from treemeans.explain.suggest_leaves import suggested_leaves
+from treemeans.explain.suggest_leaves import is_at_the_end, suggested_leaves
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,8 @@ def path_of(ratios, start=3):
         ([1.014, 1.0139], 3),  # and here it does not
         ([1.5, 1.25, 1.0], 5),  # no bend: every leaf saves the same
         ([1.5, 1.45, 1.0], 5),  # it bends upwards
-        ([1.5, 1.1, 1.05], 4),
+        ([1.5, 1.1, 1.05], 5),
+        ([1.5, 1.1, 1.092], 4),  # less than 1 % of the cost of k-means
         ([1.0] * 9, 3),
         ([1.2, 1.2001, 1.3], 3),  # more leaves cost more
         ([2.0, 1.1, 1.2, 1.09, 1.08, 1.07], 4),  # a step back on the way
@@ -46,27 +47,26 @@ def test_knee_by_hand(ratios, leaves):
     assert suggested_leaves(path_of(ratios)) == leaves
 
 
-def furthest_below_the_chord(path):
-    """The plain way: the largest distance from the line through the two ends."""
-    n, cost = path["n_leaves"].astype(float), np.minimum.accumulate(path["ratio"])
-    x, y = (n - n[0]) / (n[-1] - n[0]), (cost - cost[-1]) / (cost[0] - cost[-1])
-    distance = np.array([(1 - a - b) / np.sqrt(2) for a, b in zip(x, y, strict=True)])
-    return int(path["n_leaves"][distance.argmax()]), distance.max()
-
-
-@given(st.lists(st.floats(0.002, 0.5), min_size=2, max_size=30), st.integers(1, 9))
-def test_knee_is_furthest_below_the_chord(steps, start):
+@given(st.lists(st.floats(0.0, 0.3), min_size=2, max_size=30), st.integers(1, 9))
+def test_no_other_size_is_better_by_its_leaves(steps, start):
     path = path_of(1 + np.cumsum(steps)[::-1], start)
-    plain, distance = furthest_below_the_chord(path)
-    if distance > 0.05:
-        assert suggested_leaves(path) == plain
-    assert suggested_leaves(path) in path["n_leaves"]
+    found = suggested_leaves(path)
+    ratio = dict(zip(path["n_leaves"].tolist(), path["ratio"].tolist(), strict=True))
+    for n, cost in ratio.items():
+        assert ratio[found] - cost <= 0.01 * (n - found) + 1e-6
 
 
-@given(st.integers(5, 60), st.floats(0.3, 0.8))
-def test_knee_comes_before_the_tail(n, factor):
-    knee = suggested_leaves(path_of(1 + 0.5 * factor ** np.arange(n)))
-    assert 3 < knee <= 3 + n // 2 + 1
+@given(st.floats(0.3, 0.8), st.integers(20, 60), st.integers(20, 60))
+def test_the_knee_does_not_depend_on_the_range(factor, n, m):
+    ratios = 1 + 0.5 * factor ** np.arange(60)  # less than 1 % after at most 14 leaves
+    assert suggested_leaves(path_of(ratios[:n])) == suggested_leaves(path_of(ratios[:m]))
+
+
+def test_the_knee_of_digits_is_the_same_for_all_ranges():
+    path = ExKMC(10, max_leaf_nodes=40, random_state=0).fit(load_digits().data).path_
+    assert {suggested_leaves(path[:n]) for n in (12, 15, 20, 31)} == {suggested_leaves(path)}
+    assert not is_at_the_end(path)
+    assert is_at_the_end(path[:3])
 
 
 @pytest.fixture(scope="module")

@@ -302,11 +302,14 @@ def choose(
     plot: Annotated[
         str | None, typer.Option(help="Write the plot here (.png, .svg, .pdf).")
     ] = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Resamples for the stability of each number; 0 for none.")
+    ] = 20,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Costs for numbers of clusters and leaves, with suggestions for both."""
+    """Costs and stability for numbers of clusters and leaves, with suggestions for both."""
     from treemeans.cli import choose_command, fit_command
 
     options = fit_command.read_options(
@@ -314,7 +317,8 @@ def choose(
     )
     source = fit_command.TableInput(data, options)
     numbers = range(least, most + 1)
-    choose_command.run(source, numbers, scale.value, seed, plot, force, Console(quiet, as_json))
+    console = Console(quiet, as_json)
+    choose_command.run(source, numbers, scale.value, seed, plot, resamples, force, console)
 
 
 @app.command()
@@ -632,6 +636,33 @@ def stability(
     chosen = show_command.SavedModel(model, leaves, names)
     console = Console(quiet, as_json)
     stability_command.run(chosen, data, resamples, method.value, seed, plot, force, console)
+
+
+@app.command()
+@one_sentence_errors
+def alternatives(
+    model: Model,
+    data: Annotated[str, typer.Argument(help="The table it was fitted to.")],
+    number: Annotated[int, typer.Option("-n", "--number", min=1, help="Trees to show.")] = 5,
+    within: Annotated[
+        float, typer.Option(min=0, help="Share of the cost that they may cost more.")
+    ] = 0.01,
+    leaves: Size = None,
+    names: Names = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", help="Write their models: m.json gives m-1.json, m-2.json ..."),
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Other trees as good as this one that cut other columns, side by side."""
+    from treemeans.cli import alternatives_command, show_command
+
+    chosen = show_command.SavedModel(model, leaves, names)
+    console = Console(quiet, as_json)
+    alternatives_command.run(chosen, data, number, within, out, force, console)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,9 +1,10 @@
-"""``treemeans choose``: costs for several numbers of clusters and leaves."""
+"""``treemeans choose``: costs and stability for several numbers of clusters and leaves."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,50 @@ from treemeans.cli import interrupt
 from treemeans.cli.console import Console
 from treemeans.cli.fit_command import MOST_LEAVES, FitSettings, TableInput, fit_model
 from treemeans.cli.output_files import check_outputs
-from treemeans.explain.suggest_leaves import knee, suggested_leaves
+from treemeans.explain.suggest_leaves import suggested_leaves
 from treemeans.files.file_errors import InputError
+from treemeans.monitor.stability import measure_stability
+from treemeans.threads import n_threads
 
 _LEAVES_PER_CLUSTER = (1, 2, 4)  # sizes of trees shown: k, 2k and 4k leaves
 
 
+CLUSTER_PRICE = 0.02
+"""Share of the cost of a single cluster that one more cluster must save."""
+STABILITY_WEIGHT = 0.25
+"""How much of that cost clusters that never come back are worth."""
+_STABLE = 0.75  # mean Jaccard index
+
+
 @dataclass(frozen=True)
 class ClusterCosts:
-    """Costs for one number of clusters: of k-means, and of trees of every size."""
+    """Costs for one number of clusters: of k-means, and of trees of every size.
+
+    Attributes
+    ----------
+    clusters : their number
+    kmeans_cost : of k-means
+    whole_cost : of all rows as one cluster
+    path : costs of trees of every size
+    stability : mean Jaccard index of the clusters on resamples; NaN if that was not measured
+    """
 
     clusters: int
     kmeans_cost: float
+    whole_cost: float
     path: NDArray[np.void]
+    stability: float = math.nan
+
+    @property
+    def share(self) -> float:
+        """Cost of k-means as a share of that of a single cluster."""
+        return self.kmeans_cost / self.whole_cost if self.whole_cost > 0 else 0.0
+
+    @property
+    def score(self) -> float:
+        """What the suggestion is the least of: cost, a price for each cluster, instability."""
+        unstable = 0.0 if math.isnan(self.stability) else 1.0 - self.stability
+        return self.share + CLUSTER_PRICE * self.clusters + STABILITY_WEIGHT * unstable
 
     @property
     def leaves(self) -> int:
@@ -45,10 +77,11 @@ def run(
     scale: str,
     seed: int,
     plot: str | None,
+    resamples: int,
     force: bool,
     console: Console,
 ) -> None:
-    """Fit models for all numbers of clusters, print their costs and plot them."""
+    """Fit models for all numbers of clusters, print their costs and stability, and plot them."""
     numbers = [k for k in clusters if k >= 1]
     if not numbers:
         raise InputError("There is no number of clusters between --from and --to.")
@@ -62,9 +95,10 @@ def run(
             model = fit_model(
                 table, FitSettings(k, _LEAVES_PER_CLUSTER[-1] * k, scale, seed=seed), silent
             )
-            choices.append(ClusterCosts(k, model.reference_inertia_, model.path_))
+            choices.append(_measured(k, model, table.X, resamples, seed))
     best = suggested_clusters(choices)
     _print_costs(choices, best, console)
+    console.print(f"\n{reason(choices, best)}")
     console.print_json(lambda: _document(choices, best))
     if plot:
         _draw(choices, best, plot)
@@ -72,29 +106,63 @@ def run(
         console.note(f"The plot is in {plot}.")
 
 
+def _measured(k: int, model: Any, X: Any, resamples: int, seed: int) -> ClusterCosts:
+    """Costs of a fitted model, and its stability at the suggested number of leaves."""
+    leaves = model._fit_result.leaves
+    whole = leaves.merged(np.zeros(len(leaves.weight), dtype=np.int32), 1).cost
+    found = ClusterCosts(k, model.reference_inertia_, whole, model.path_)
+    if k < 2 or not resamples:
+        return replace(found, stability=1.0 if resamples else math.nan)
+    small = model.with_leaves(found.leaves)
+    threads = n_threads(-1)
+    stability = measure_stability(small, X, resamples, random_state=seed, n_threads=threads)
+    return replace(found, stability=stability.jaccard)
+
+
 def suggested_clusters(choices: list[ClusterCosts]) -> int:
-    """The knee of the k-means cost."""
-    whole = choices[0].kmeans_cost or 1.0
-    shares = [choice.kmeans_cost / whole for choice in choices]
-    return choices[knee([choice.clusters for choice in choices], shares)].clusters
+    """The number whose score is least: it does not depend on what other numbers were tried."""
+    return min(choices, key=lambda choice: (choice.score, choice.clusters)).clusters
+
+
+def reason(choices: list[ClusterCosts], best: int) -> str:
+    """Why a number of clusters is suggested, in a sentence; and a second one at the edge."""
+    chosen = next(choice for choice in choices if choice.clusters == best)
+    words = f"{best} clusters leave {chosen.share:.0%} of the cost of a single one"
+    following = [choice for choice in choices if choice.clusters == best + 1]
+    if following and chosen.share - following[0].share < CLUSTER_PRICE:
+        words += f", and one more would not save {CLUSTER_PRICE:.0%} of it"
+    elif following:
+        words += ", and more clusters come back less often"
+    if not math.isnan(chosen.stability):
+        stable = chosen.stability >= _STABLE
+        words += f"{'; they' if stable else ', but they do not'} come back on resamples"
+        words += f" (mean Jaccard index {chosen.stability:.2f})"
+    words += "."
+    numbers = [choice.clusters for choice in choices]
+    if best == max(numbers) and len(numbers) > 1:
+        words += f" It is the largest number tried: try --to {2 * best} as well."
+    elif best == min(numbers) and best > 2:
+        words += f" It is the smallest number tried: try --from {max(2, best // 2)} as well."
+    return words
 
 
 def _print_costs(choices: list[ClusterCosts], best: int, console: Console) -> None:
     """Print a table of the costs, the suggested number of clusters marked."""
-    whole = choices[0].kmeans_cost or 1.0
     rows = []
     for choice in choices:
         ratios = [choice.ratio(times * choice.clusters) for times in _LEAVES_PER_CLUSTER]
         rows.append(
             [
                 str(choice.clusters),
-                f"{choice.kmeans_cost / whole:.1%}",
+                f"{choice.share:.1%}",
+                "" if math.isnan(choice.stability) else f"{choice.stability:.2f}",
                 *(f"{ratio:.3f}" for ratio in ratios),
                 str(choice.leaves),
                 "<- suggested" if choice.clusters == best else "",
             ]
         )
-    head = ["clusters", "k-means cost", "cost / k-means: k leaves", "2k", "4k", "leaves suggested"]
+    head = ["clusters", "k-means cost", "stability", "cost / k-means: k leaves", "2k", "4k"]
+    head.append("leaves suggested")
     marked = [choice.clusters for choice in choices].index(best)
     console.table([*head, ""], rows, marked)
 
@@ -102,10 +170,12 @@ def _print_costs(choices: list[ClusterCosts], best: int, console: Console) -> No
 def _document(choices: list[ClusterCosts], best: int) -> dict[str, Any]:
     return {
         "suggested_clusters": best,
+        "reason": reason(choices, best),
         "choices": [
             {
                 "clusters": choice.clusters,
                 "kmeans_cost": choice.kmeans_cost,
+                "stability": None if math.isnan(choice.stability) else choice.stability,
                 "suggested_leaves": choice.leaves,
                 "leaves": choice.path["n_leaves"].tolist(),
                 "ratios": choice.path["ratio"].tolist(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,8 @@ from treemeans.columns import Column, Columns
 from treemeans.columns.encoded_table import EncodedFrame
 from treemeans.columns.table_schema import TableSchema
 from treemeans.explain.rules import Rules
-from treemeans.explain.suggest_leaves import suggested_leaves
+from treemeans.explain.suggest_leaves import is_at_the_end, suggested_leaves
+from treemeans.explain.warning_record import BadSegmentWarning
 from treemeans.files.file_errors import InputError
 from treemeans.files.file_schema import FileSchema, ReadOptions, infer_schema, refuse_problems
 from treemeans.files.read_table import decimal_mark, read_table
@@ -226,7 +228,9 @@ def fit_model(table: LoadedTable, settings: FitSettings, console: Console) -> Ex
     if settings.leaves is None and settings.refine != "none":
         grown = _estimator(replace(settings, refine="none"), reference).fit(rows)
         settings = replace(settings, leaves=suggested_leaves(grown.path_))
-    model = _estimator(settings, reference, progress=console.shows_progress).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BadSegmentWarning)  # the rules show them
+        model = _estimator(settings, reference, progress=console.shows_progress).fit(rows)
     return model.with_columns(columns=table.columns) if is_plain else model
 
 
@@ -327,6 +331,7 @@ def run(
         return
     table = source.load(console, settings.scale, settings.clusters)
     fitted = _named(fit_model(table, settings, console), outputs.names)
+    fitted = fitted.check_segments(table.X, random_state=settings.seed)
     model = _print_and_save(fitted, table, settings, outputs.model, console)
     if outputs.report:
         write_report_file(model, outputs.report, outputs.rows, table.X, source.title, console)
@@ -440,6 +445,9 @@ def print_path(fitted: ExKMC, suggested: int, n_leaves: int, console: Console) -
     called = record.called
     cost = [f"cost / {called}"] if record.comparable else []
     console.table(["leaves", *cost, f"agree with {called}", ""], rows, marked)
+    if is_at_the_end(path):
+        more = MOST_LEAVES * int(path["n_leaves"][-1])
+        console.note(f"The suggestion is the largest tree tried: try --leaves {more} as well.")
 
 
 def summary(

@@ -15,6 +15,7 @@ from treemeans.explain.leaf_grid import Grid, GridBox, Leaves
 from treemeans.explain.merge_boxes import merged
 from treemeans.explain.model_facts import Facts
 from treemeans.explain.rules import ClusterRules, Rule, Rules
+from treemeans.explain.segment_warnings import segment_warnings
 
 
 def describe(
@@ -58,6 +59,7 @@ def describe(
         facts.certificate,
         facts.reference,
         facts.comparable,
+        segment_warnings(facts, found) if clusters is None else (),
     )
 
 

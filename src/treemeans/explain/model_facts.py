@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.columns import Columns
+from treemeans.explain.warning_record import SegmentWarning
 from treemeans.tree import ThresholdTree
 
 
@@ -29,6 +30,10 @@ class Facts:
     reference : what the reference is called
     comparable : whether the cost of a tree relative to the reference's says anything: labels and
         mixtures cost next to nothing themselves
+    warnings : what the rows themselves showed to be wrong with the clusters
+    n_rows : rows of each cluster; empty if it is not known
+    alone : clusters of a single row, with the position of that row in the training table
+    start_agreement : of the starts of k-means, adjusted Rand index with the clustering chosen
     """
 
     tree: ThresholdTree
@@ -42,6 +47,10 @@ class Facts:
     certificate: str = ""
     reference: str = "k-means"
     comparable: bool = True
+    warnings: tuple[SegmentWarning, ...] = ()
+    n_rows: tuple[int, ...] = ()
+    alone: tuple[tuple[int, int], ...] = ()
+    start_agreement: tuple[float, ...] = ()
 
     @property
     def weight(self) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from treemeans.explain.cluster_profile import Difference
 from treemeans.explain.leaf_boxes import Box
 from treemeans.explain.phrases import all_of, in_parentheses
 from treemeans.explain.to_frame import data_frame
+from treemeans.explain.warning_record import SegmentWarning
 from treemeans.value_set import ValueSet
 
 _WIDTH = 100  # of a line of text
@@ -120,6 +122,8 @@ class Rules(Sequence[ClusterRules]):
     comparable : bool
         Whether the cost of the tree relative to that of the reference says anything: labels and
         mixtures cost next to nothing themselves.
+    warnings : tuple of SegmentWarning
+        What is wrong with clusters, and what to do.
     """
 
     def __init__(
@@ -130,6 +134,7 @@ class Rules(Sequence[ClusterRules]):
         certificate: str = "",
         reference: str = "k-means",
         comparable: bool = True,
+        warnings: Sequence[SegmentWarning] = (),
     ) -> None:
         self.clusters = tuple(clusters)
         self.columns = columns
@@ -137,6 +142,7 @@ class Rules(Sequence[ClusterRules]):
         self.certificate = certificate
         self.reference = reference
         self.comparable = comparable
+        self.warnings = tuple(warnings)
 
     @overload
     def __getitem__(self, index: int) -> ClusterRules: ...
@@ -169,6 +175,8 @@ class Rules(Sequence[ClusterRules]):
 
     def __str__(self) -> str:
         head = [_overall(self), *([self.certificate] if self.certificate else [])]
+        for each in self.warnings:
+            head += textwrap.wrap(_on_one_line(f"Warning: {each}"), _WIDTH, subsequent_indent="  ")
         return "\n".join([*head, *("\n" + str(each) for each in self.clusters)])
 
     def _repr_html_(self) -> str:
@@ -183,7 +191,8 @@ class Rules(Sequence[ClusterRules]):
         )
         cells = "".join(f"<th>{title}</th>" for title in head)
         body = "".join(_html_row(each) for each in self.clusters)
-        caption = " ".join(filter(None, (_overall(self), self.certificate)))
+        warned = [f"Warning: {each}" for each in self.warnings]
+        caption = " ".join(filter(None, (_overall(self), self.certificate, *warned)))
         return (
             f"<table><caption>{html.escape(caption)}</caption>"
             f"<thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
@@ -212,6 +221,11 @@ class Rules(Sequence[ClusterRules]):
             "reference_cost": self.reference_cost,
             "reference": self.reference,
             **({"certificate": self.certificate} if self.certificate else {}),
+            **(
+                {"warnings": [_warning_dict(each) for each in self.warnings]}
+                if self.warnings
+                else {}
+            ),
             "clusters": [_cluster_dict(each, self.columns) for each in self.clusters],
         }
 
@@ -282,6 +296,16 @@ def _records(rules: Rules) -> Iterator[dict[str, Any]]:
                 "cluster_cost_share": each.cost_share,
                 "cluster_apart": each.summary,
             }
+
+
+def _warning_dict(each: SegmentWarning) -> dict[str, Any]:
+    return {
+        "kind": each.kind,
+        "clusters": list(each.clusters),
+        "what": each.what,
+        "advice": each.advice,
+        "text": str(each),
+    }
 
 
 def _cluster_dict(each: ClusterRules, columns: Columns) -> dict[str, Any]:

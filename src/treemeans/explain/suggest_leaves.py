@@ -1,22 +1,20 @@
-"""How many leaves are worth it."""
+"""How many leaves, or clusters, are worth it."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_FLAT = 1e-3  # of the reference's cost; a path that saves less than this is flat
-_STRAIGHT = 0.05  # of what the whole path saves; a curve that bends less has no knee
+LEAF_PRICE = 0.01
+"""Share of the cost of k-means that a leaf must save."""
+_SAME = 1e-9  # penalised costs that differ by less are equal
 
 
 def suggested_leaves(path: NDArray[np.void]) -> int:
-    """The number of leaves at the knee of a path, after which further leaves save little.
+    """The number of leaves after which further leaves save less than 1 % of the k-means cost each.
 
-    Leaves and cost are both brought to 0 ... 1 between the smallest and the largest tree of the
-    path; the knee is where the curve is furthest below the straight line between its ends. A path
-    on which more leaves save next to nothing (less than 0.1 % of the reference's cost) suggests
-    the smallest tree; one without a bend, where every leaf saves about as much as the last,
-    suggests the cheapest.
+    It is the size at which ``ratio + 0.01 * n_leaves`` is least; of equals, the smallest. So it
+    does not depend on how many leaves were tried, unless it is the most of them (`is_at_the_end`).
 
     Parameters
     ----------
@@ -33,29 +31,35 @@ def suggested_leaves(path: NDArray[np.void]) -> int:
     >>> from sklearn.datasets import load_digits
     >>> from treemeans import ExKMC
     >>> model = ExKMC(10, max_leaf_nodes=40, random_state=0).fit(load_digits().data)
-    >>> suggested_leaves(model.path_)
-    21
+    >>> suggested_leaves(model.path_), suggested_leaves(model.path_[:12])
+    (14, 14)
     """
     costs, accuracy = path["ratio"], path["accuracy"]
     if not np.isfinite(costs).all() and accuracy.max() > accuracy.min():
         costs = 1.0 - accuracy
-    return int(path["n_leaves"][knee(path["n_leaves"], costs)])
+    return int(path["n_leaves"][knee(path["n_leaves"], costs, LEAF_PRICE)])
 
 
-def knee(sizes: ArrayLike, costs: ArrayLike) -> int:
-    """Where, in a list of sizes, a curve of falling costs bends; costs are shares of some whole.
+def is_at_the_end(path: NDArray[np.void]) -> bool:
+    """Whether more leaves than were tried may be worth it: the last one saves enough."""
+    return len(path) > 1 and suggested_leaves(path) == int(path["n_leaves"][-1])
+
+
+def knee(sizes: ArrayLike, costs: ArrayLike, price: float) -> int:
+    """Where, in a list of sizes, cost plus price for each unit of size is least.
+
+    Parameters
+    ----------
+    costs : as shares of some whole; a cost that was reached is kept, and none may be known (inf)
+    price : share of the whole that one more must save
 
     Examples
     --------
-    >>> knee([2, 3, 4, 5, 6], [1.0, 0.4, 0.35, 0.31, 0.28])
+    >>> knee([2, 3, 4, 5, 6], [1.0, 0.4, 0.35, 0.31, 0.28], 0.1)
     1
     """
-    cost = np.minimum.accumulate(np.asarray(costs, dtype=np.float64))  # what was reached is kept
-    size = np.asarray(sizes, dtype=np.float64)
-    known = np.flatnonzero(np.isfinite(cost))
-    if not len(known) or cost[known[0]] - cost[known[-1]] < _FLAT:
-        return int(known[0]) if len(known) else 0
-    size, cost = size[known], cost[known]
-    below = (cost[0] - cost) / (cost[0] - cost[-1]) - (size - size[0]) / (size[-1] - size[0])
-    bend = int(np.argmax(below))
-    return int(known[bend if below[bend] > _STRAIGHT else np.argmin(cost)])
+    cost = np.minimum.accumulate(np.asarray(costs, dtype=np.float64))
+    total = cost + price * np.asarray(sizes, dtype=np.float64)
+    if not np.isfinite(total).any():
+        return 0
+    return int(np.argmax(total <= np.nanmin(total) + _SAME))

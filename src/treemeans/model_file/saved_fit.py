@@ -22,6 +22,8 @@ from treemeans.costs import (
     UnionStatistics,
 )
 from treemeans.explain.cluster_names import checked_names
+from treemeans.explain.warning_record import KINDS as WARNING_KINDS
+from treemeans.explain.warning_record import SegmentWarning
 from treemeans.fit_result import FitResult
 from treemeans.model_file.checked_entries import Entries, UnreadableError
 from treemeans.model_file.saved_histograms import read_histograms, write_histograms
@@ -67,6 +69,7 @@ def write_fit(record: FitResult) -> dict[str, Any]:
             "names": list(record.cluster_names),
             "given": bool(record.given_names),
         },
+        "warnings": [_write_warning(each) for each in record.warnings],
         "certificate": None if record.certificate is None else asdict(record.certificate),
         "histograms": write_histograms(record.training_histograms),
     } | _write_cost(record)
@@ -133,6 +136,7 @@ def read_fit(entries: Entries, version: int) -> FitResult:
         histograms=read_histograms(entries, len(columns)),
         cost=kind,
         called=called,
+        warnings=_read_warnings(entries, len(centers)),
     )
 
 
@@ -178,6 +182,28 @@ def _read_names(entries: Entries, n_clusters: int) -> tuple[str, ...]:
         return checked_names(names, names) if given else ()
     except ValueError as error:
         raise UnreadableError(f"the names of its clusters cannot be: {error}") from error
+
+
+def _write_warning(warning: SegmentWarning) -> dict[str, Any]:
+    """A warning without its detail, which may name a row."""
+    written = asdict(warning) | {"clusters": list(warning.clusters)}
+    del written["detail"]
+    return written
+
+
+def _read_warnings(entries: Entries, n_clusters: int) -> tuple[SegmentWarning, ...]:
+    """What is wrong with clusters; files of earlier releases do not say."""
+    if not entries.has("warnings"):
+        return ()
+    found = []
+    for entry in entries.each("warnings"):
+        clusters = entry.integers("clusters", None, 0, n_clusters - 1).tolist()
+        words = [entry.text(name) for name in ("kind", "what", "advice")]
+        entry.end()
+        if words[0] not in WARNING_KINDS:
+            raise UnreadableError("a warning is of an unknown kind")
+        found.append(SegmentWarning(words[0], tuple(clusters), words[1], words[2]))
+    return tuple(found)
 
 
 def _read_certificate(entries: Entries) -> Certificate | None:

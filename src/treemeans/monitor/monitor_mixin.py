@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treemeans.explain.cluster_names import checked_names
+from treemeans.explain.rules import Rules
+from treemeans.explain.warning_record import SegmentWarning
 from treemeans.fit_result import FitResult
 from treemeans.monitor.confidence import Confidence, measure_confidence
 from treemeans.monitor.drift import measure_drift
@@ -19,8 +21,10 @@ from treemeans.monitor.drift_result import Drift, DriftLimits
 from treemeans.monitor.refit import refit_model
 from treemeans.progress import Progress
 from treemeans.threads import n_threads
+from treemeans.validation import tree_seed
 
 if TYPE_CHECKING:
+    from treemeans.monitor.alternatives_result import Alternatives
     from treemeans.monitor.stability_result import Stability
 
 
@@ -34,6 +38,7 @@ class MonitorMixin:
     if TYPE_CHECKING:
 
         def predict(self, X: Any) -> NDArray[np.int32]: ...  # noqa: D102
+        def rules(self) -> Rules: ...  # noqa: D102
         def _set_fitted_attributes(self, n_leaves: int) -> Self: ...
 
     @property
@@ -45,6 +50,66 @@ class MonitorMixin:
         """
         check_is_fitted(self)
         return self._fit_result.cluster_names
+
+    @property
+    def warnings_(self) -> tuple[SegmentWarning, ...]:
+        """What is wrong with the clusters, each with what to do; empty if nothing is.
+
+        Clusters of a single row or of less than 1 % of the rows, clusters that are one category,
+        starts of k-means that disagree; and what ``check_segments`` found in the rows. ``rules()``
+        and reports show them; ``fit`` shows them as Python warnings if ``verbose`` is 1 or more.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treemeans import ExKMC
+        >>> X = np.append(np.arange(60.0) % 5, 1000.0)[:, None]
+        >>> for warning in ExKMC(2, max_leaf_nodes=2, random_state=0).fit(X).warnings_:
+        ...     print(warning)
+        cluster 1 has a single one of 61 rows (row 60 (counted from 0), x0 1000 (others 2)): an \
+outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer clusters.
+        """
+        check_is_fitted(self)
+        return self.rules().warnings
+
+    def check_segments(
+        self, X: Any, *, sample_weight: Any = None, random_state: Any = None
+    ) -> Self:
+        """The same model, with warnings about what only the rows show.
+
+        They are added to ``warnings_``: clusters that are no more compact than those of k-means
+        on the same columns, each shuffled by itself; and, if the reference does not say, whether
+        its starts disagree. Looks at up to 2,000 rows, and takes about a second at most.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            The table of the fit.
+        sample_weight : array of shape (n_samples,), optional
+        random_state : int, RandomState instance or None, default=None
+            Seed of the shuffles; None is always the same seed.
+
+        Returns
+        -------
+        TreeModel
+            A new model; this one is unchanged.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treemeans import ExKMC
+        >>> noise = np.random.default_rng(0).normal(size=(300, 3))
+        >>> model = ExKMC(4, random_state=0).fit(noise).check_segments(noise)
+        >>> [warning.kind for warning in model.warnings_]
+        ['not compact']
+        """
+        from treemeans.monitor.segment_checks import check_rows
+
+        check_is_fitted(self)
+        found = check_rows(self, X, sample_weight, tree_seed(random_state))
+        model = copy.copy(self)
+        model._fit_result = replace(self._fit_result, warnings=found)
+        return model
 
     def with_names(self, names: Sequence[str] | Mapping[int, str] | None) -> Self:
         """The same model, with names for its clusters, which rules, plots and exports use.
@@ -302,6 +367,63 @@ class MonitorMixin:
                 method=method,
                 sample_weight=sample_weight,
                 random_state=random_state,
+                n_threads=n_threads(self.n_jobs),
+                tell=progress.update,
+            )
+
+    def alternatives(
+        self,
+        X: Any,
+        n: int = 5,
+        within: float = 0.01,
+        *,
+        sample_weight: Any = None,
+        verbose: int = 1,
+    ) -> Alternatives:
+        """Other trees as good as this one that cut other columns, to choose from.
+
+        Trees with at most as many leaves are grown and refined without some of the columns that
+        the tree cuts, in up to 60 combinations. Of those that are good enough, those that differ
+        most from this tree and from each other in the columns that they cut are returned.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features)
+            The table of the fit.
+        n : int, default=5
+            Most trees to return.
+        within : float, default=0.01
+            Share of the k-means cost that they may cost more.
+        sample_weight : array of shape (n_samples,), optional
+        verbose : int, default=1
+            1 shows a progress bar on a terminal. Ctrl-C keeps what is found.
+
+        Returns
+        -------
+        Alternatives
+            A sequence; each has a fitted ``model``, its ``columns`` and ``rules``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from treemeans import ExKMC
+        >>> X = load_iris().data
+        >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+        >>> found = model.alternatives(X, within=0.2)
+        >>> [other.columns for other in found]
+        [('x3',)]
+        >>> found[0].rules
+        ('0.8 < x3 <= 1.75', 'x3 <= 0.8', 'x3 > 1.75')
+        """
+        from treemeans.monitor.alternatives import MOST_FITS, find_alternatives
+
+        with Progress("treemeans: trees", MOST_FITS, bool(verbose)) as progress:
+            return find_alternatives(
+                self,
+                X,
+                n,
+                within,
+                sample_weight=sample_weight,
                 n_threads=n_threads(self.n_jobs),
                 tell=progress.update,
             )

@@ -109,6 +109,11 @@ def _refuse_unknown(model: Any, X: Any, what: str) -> None:
     if not hasattr(model, "base_tree"):
         name = type(model).__name__
         raise ValueError(f"{what} grows trees of ExKMC again; {name} grows them otherwise.")
+    if model._fit_result.cost != "kmeans":
+        raise ValueError(
+            f"{what} is for costs of k-means; this model has costs of another kind "
+            f"({model._fit_result.cost})."
+        )
     if as_partitioned(X, None) is not None:
         raise ValueError(f"{what} needs rows in memory; pass an array or frame of a sample.")
     if isinstance(model._fit_result.reference.pipeline, NotSaved):

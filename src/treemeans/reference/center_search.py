@@ -95,7 +95,7 @@ def search_centers(
     finished = sorted(run_all(candidates, max_iter), key=_cost)
     if len(ranked) > 1:
         finished.insert(0, _swapped(rows, finished[0], max_iter, rng, steps))
-    agreement = [_rand_index(one.labels, finished[0].labels, rows.weights) for one in starts]
+    agreement = [rand_index(one.labels, finished[0].labels, rows.weights) for one in starts]
     return SearchResult(finished, np.array([one.cost for one in starts]), np.array(agreement))
 
 
@@ -212,7 +212,7 @@ def _swap(
     return swapped
 
 
-def _rand_index(
+def rand_index(
     one: NDArray[np.int32], other: NDArray[np.int32], weights: NDArray[np.floating[Any]]
 ) -> float:
     """Adjusted Rand index of two clusterings of weighted rows."""

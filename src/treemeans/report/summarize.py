@@ -85,6 +85,10 @@ def summarize(
         ),
         "typical_row": fields.typical_row(facts, table),
         "fewest_rows": fewest,
+        "warnings": [
+            {"groups": list(each.clusters), "what": each.what, "advice": each.advice}
+            for each in model.warnings_
+        ],
     }
     relevance = _relevance(record, groups)
     if table is None:

@@ -9,6 +9,15 @@ function showFindings(tree) {
   byId("findings").replaceChildren(...firstFew(items, FEW_FINDINGS, "group"));
 }
 
+// What is wrong with groups, and what to do; nothing if all is well.
+function showWarnings() {
+  const items = data.warnings.map(({ groups, what, advice }) => make("li", {},
+    make("b", {}, "Careful: "), ...groups.flatMap((group) => [chip(group), " "]),
+    `${what}. `, make("span", { class: "quiet" }, `${advice[0].toUpperCase()}${advice.slice(1)}.`)));
+  byId("warnings").replaceChildren(...items);
+  byId("warnings").hidden = !items.length;
+}
+
 function findingParts(group, tree) {
   const description = data.descriptions[tree.description[group]];
   if (!description.agreement) return ["No row of the table is in this group."];

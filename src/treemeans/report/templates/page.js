@@ -58,6 +58,7 @@ byId("subtitle").textContent = data.subtitle;
 const nRows = data.example_rows ? data.example_rows.names.length : 0;
 byId("contains").textContent = `This report contains ${nRows ? counted(nRows, "row") : "no rows"} of the table.`;
 byId("version").textContent = `Made with ${data.version}.`;
+showWarnings();
 startTabs();
 startTheme();
 startSlider();

@@ -1,0 +1,121 @@
+"""Warnings about segments that people should not rely on, each with what to do.
+
+What is warned of here follows from the tree and the sums of its rows; `monitor.segment_checks` adds
+what needs the rows themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from treemeans.columns import Columns
+from treemeans.columns.number_text import format_rows
+from treemeans.explain.model_facts import Facts
+from treemeans.explain.rules import ClusterRules
+from treemeans.explain.warning_record import SegmentWarning
+from treemeans.value_set import ValueSet
+
+SMALL = 0.01  # share of the rows below which a cluster is small
+_ENOUGH_ROWS = 10  # rows for each cluster from which a cluster of a single row is odd
+AGREEMENT = 0.6  # least median adjusted Rand index of starts that agree
+_ONE_CATEGORY = ("category", "codes", "flag")
+
+
+def segment_warnings(facts: Facts, clusters: Sequence[ClusterRules]) -> tuple[SegmentWarning, ...]:
+    """What is wrong with clusters: what can be seen without the rows, and what rows have shown.
+
+    ``clusters``: with their rules.
+    """
+    found: list[SegmentWarning] = []
+    for each in clusters:
+        small = _small(each, facts)
+        if small is not None:
+            found.append(small)
+        column = _only_category(each, facts.columns)
+        if column is not None:
+            found.append(_one_category(each.cluster, column, str(each.rules[0])))
+    shown = facts.warnings
+    enough = sum(facts.n_rows) >= _ENOUGH_ROWS * len(clusters)
+    if (
+        enough
+        and len(facts.start_agreement) > 1
+        and not any(each.kind == "starts" for each in shown)
+    ):
+        found += starts_disagree(facts.start_agreement)
+    return (*found, *shown)
+
+
+def starts_disagree(agreement: Sequence[float]) -> list[SegmentWarning]:
+    """That k-means finds different clusters from different starts, if it does."""
+    median = float(np.median(np.asarray(agreement)))
+    if not median < AGREEMENT:
+        return []
+    return [
+        SegmentWarning(
+            "starts",
+            (),
+            f"k-means finds other clusters from other starts (their median adjusted Rand index is "
+            f"{median:.2f})",
+            "try another number of clusters (treemeans choose)",
+        )
+    ]
+
+
+def _small(each: ClusterRules, facts: Facts) -> SegmentWarning | None:
+    """That a cluster has a single row, or less than 1 % of the rows."""
+    if not each.size:
+        return None
+    total, k = sum(facts.n_rows), len(facts.n_rows)
+    if facts.n_rows and facts.n_rows[each.cluster] == 1 and total >= _ENOUGH_ROWS * k:
+        place = dict(facts.alone).get(each.cluster)
+        which = "" if place is None else f"row {place} (counted from 0)"
+        far = each.apart[0].text if each.apart else ""
+        return SegmentWarning(
+            "single row",
+            (each.cluster,),
+            f"has a single one of {format_rows(total)}",
+            'an outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer '
+            "clusters",
+            ", ".join(filter(None, (which, far))),
+        )
+    if each.coverage < SMALL:
+        return SegmentWarning(
+            "small",
+            (each.cluster,),
+            f"has {100 * each.coverage:.2g} % of the rows",
+            'use scale="robust" (--scale robust), ask for fewer clusters, or set min_samples_leaf',
+        )
+    return None
+
+
+def _one_category(cluster: int, column: str, rule: str) -> SegmentWarning:
+    return SegmentWarning(
+        "one category",
+        (cluster,),
+        f"is one category of {column}",
+        "it repeats a column that you have: drop the column, or ask for fewer clusters",
+        rule,
+    )
+
+
+def _only_category(each: ClusterRules, columns: Columns) -> str | None:
+    """The column of which a cluster is one category and nothing else; None if it is more."""
+    if len(each.rules) != 1 or len(each.rules[0].box) != 1:
+        return None
+    ((feature, values),) = each.rules[0].box.items()
+    column = columns[feature]
+    if column.kind not in _ONE_CATEGORY:
+        return None
+    if column.kind == "codes" and _n_categories(values, len(column.categories)) != 1:
+        return None
+    if column.kind == "category" and values.above < 0:
+        return None  # all other categories
+    return column.source if column.kind == "category" else column.name
+
+
+def _n_categories(values: ValueSet, n: int) -> int:
+    if values.codes is not None:
+        return len(values.codes) + values.missing
+    return n - len(values.but) + values.missing

@@ -1,0 +1,44 @@
+"""SegmentWarning: one thing that is wrong with segments, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KINDS = ("single row", "small", "one category", "not compact", "starts")
+
+
+class BadSegmentWarning(UserWarning):
+    """What ``fit`` shows with ``verbose=1`` if there is a `SegmentWarning`."""
+
+
+@dataclass(frozen=True)
+class SegmentWarning:
+    """A reason not to rely on some segments.
+
+    Attributes
+    ----------
+    kind : "single row", "small", "one category", "not compact" or "starts"
+    clusters : that it is about; empty if it is about all
+    what : is wrong; if it is about clusters, the sentence without its subject
+    advice : what to do
+    detail : which row or value it is, as far as the model knows; neither files nor reports hold it
+
+    Examples
+    --------
+    >>> print(SegmentWarning("small", (3,), "has 0.2 % of the rows", "ask for fewer clusters"))
+    cluster 3 has 0.2 % of the rows: ask for fewer clusters.
+    """
+
+    kind: str
+    clusters: tuple[int, ...]
+    what: str
+    advice: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        numbers = [str(cluster) for cluster in self.clusters]
+        subject = f"cluster {numbers[0]} " if len(numbers) == 1 else ""
+        if len(numbers) > 1:
+            subject = f"clusters {', '.join(numbers[:-1])} and {numbers[-1]} "
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{subject}{self.what}{detail}: {self.advice}."

@@ -1,0 +1,182 @@
+"""Warnings about bad segments: they are there where something is wrong, and not elsewhere."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_iris, load_wine
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import treemeans
+from treemeans import ExKMC, FastKMeans
+from treemeans.explain.segment_warnings import starts_disagree
+from treemeans.explain.warning_record import BadSegmentWarning
+from treemeans.monitor.segment_checks import compare_with_shuffles
+from treemeans.report.summarize import summarize
+
+
+def kinds(model):
+    return [each.kind for each in model.warnings_]
+
+
+def blobs(centers, n, seed=0):
+    rng = np.random.default_rng(seed)
+    centers = np.asarray(centers, dtype=float)
+    return np.concatenate([c + rng.normal(size=(n, centers.shape[1])) for c in centers])
+
+
+SQUARE = [[0, 0], [0, 12], [12, 0], [12, 12]]
+
+
+def with_outlier():
+    return np.concatenate([blobs(SQUARE[:2], 60), [[900.0, 0.0]]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, pd.DataFrame])
+def test_good_clusters_give_no_warning(form, seed):
+    X = blobs(SQUARE, 50, seed)
+    table = form(X).rename(columns=str) if form is pd.DataFrame else form(X)
+    model = ExKMC(4, max_leaf_nodes=4, random_state=0).fit(table)
+    assert model.check_segments(table).warnings_ == ()
+    assert "Warning" not in str(model.rules())
+
+
+def test_known_tables_give_no_warning():
+    X = load_iris().data
+    assert ExKMC(3, random_state=0).fit(X).check_segments(X).warnings_ == ()
+    X = load_wine().data
+    pipe = make_pipeline(StandardScaler(), FastKMeans(3, random_state=0))
+    assert ExKMC(3, reference=pipe).fit(X).check_segments(X).warnings_ == ()
+
+
+def test_a_single_row_is_named():
+    X = with_outlier()
+    model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+    assert kinds(model) == ["single row"]
+    (warning,) = model.warnings_
+    assert warning.clusters == (int(model.labels_[-1]),)
+    assert "row 120" in str(warning)
+    assert "x0 900" in str(warning)
+    assert "--scale robust" in str(warning)
+    text = str(model.rules())
+    assert text.index("Warning: cluster") < text.index("\ncluster 0")
+    assert "row 120" in text
+    assert "Warning: " in model.rules()._repr_html_()
+    assert model.rules().to_dict()["warnings"][0]["kind"] == "single row"
+
+
+def test_files_and_reports_name_no_row(tmp_path):
+    X = with_outlier()
+    model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+    model.save(tmp_path / "model.json")
+    loaded = treemeans.load(tmp_path / "model.json")
+    assert kinds(loaded) == ["single row"]
+    assert "row 120" not in str(loaded.warnings_[0])
+    assert "row 120" not in (tmp_path / "model.json").read_text(encoding="utf-8")
+    (shown,) = summarize(model, X)["warnings"]
+    assert shown["groups"] == [int(model.labels_[-1])]
+    assert "120" not in shown["what"].replace("121 rows", "")
+
+
+def test_small_clusters():
+    X = np.concatenate([blobs(SQUARE[:2], 300), blobs([[50, 50]], 3)])
+    model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+    assert kinds(model) == ["small"]
+    assert "has 0.5 % of the rows" in str(model.warnings_[0])
+
+
+def test_single_rows_of_a_tiny_table_are_no_surprise():
+    assert ExKMC(3, random_state=0).fit(np.arange(6.0)[:, None]).warnings_ == ()
+
+
+def test_weights_that_are_no_numbers_of_rows():
+    X = with_outlier()
+    weight = np.full(len(X), 0.5)
+    model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X, sample_weight=weight)
+    assert kinds(model) == ["single row"]  # the fit knows the rows
+
+
+def test_a_cluster_that_is_one_category():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 200)
+    X = pd.DataFrame({"plan": np.array(["a", "b", "c"])[group], "noise": rng.normal(size=200) / 99})
+    model = ExKMC(3, max_leaf_nodes=3, scale="none", random_state=0).fit(X)
+    assert kinds(model) == ["one category"] * 3
+    assert "one category of plan" in str(model.warnings_[0])
+    one_hot = pd.get_dummies(X["plan"], prefix="plan", dtype=float).assign(noise=X["noise"])
+    assert kinds(ExKMC(3, max_leaf_nodes=3, random_state=0).fit(one_hot)) == ["one category"] * 3
+
+
+def test_clusters_of_noise_are_no_more_compact_than_of_shuffled_columns():
+    X = np.random.default_rng(1).normal(size=(400, 5))
+    model = ExKMC(4, random_state=0).fit(X)
+    assert "not compact" not in kinds(model)
+    checked = model.check_segments(X)
+    assert kinds(checked)[-1] == "not compact"
+    assert checked.warnings_[-1].clusters == ()
+    assert model.warnings_ != checked.warnings_  # the first model is as it was
+
+
+def test_a_loose_cluster_beside_good_ones():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([blobs(np.eye(6)[:3] * 40, 80), rng.uniform(-30, 60, size=(80, 6))])
+    model = ExKMC(4, random_state=0).fit(X).check_segments(X)
+    loose = [each for each in model.warnings_ if each.kind == "not compact"]
+    assert len(loose) == 1
+    assert loose[0].clusters == (int(np.bincount(model.labels_[240:]).argmax()),)
+
+
+def test_the_comparison_with_shuffles():
+    X = blobs(SQUARE, 50)
+    centers = np.array(SQUARE, dtype=float)
+    good = compare_with_shuffles(X, None, centers, np.random.default_rng(0))
+    assert good.ratio == pytest.approx(1.0, abs=0.1)  # a full square is what shuffling makes of it
+    assert good.share > 0.05
+    assert good.uniform_share == 0.05
+    diagonal = blobs([SQUARE[0], SQUARE[3]], 100)
+    found = compare_with_shuffles(diagonal, None, centers[[0, 3]], np.random.default_rng(0))
+    assert (found.share, found.loose) == (0.05, [])
+    weighted = compare_with_shuffles(
+        diagonal, np.ones(200), centers[[0, 3]], np.random.default_rng(0)
+    )
+    assert weighted == found
+
+
+def test_starts_that_disagree():
+    assert starts_disagree([0.9, 0.8, 0.2]) == []
+    assert "0.30" in str(starts_disagree([0.3, 0.3, 0.9])[0])
+    X = np.random.default_rng(0).normal(size=(500, 8))
+    assert "starts" in kinds(ExKMC(6, random_state=0).fit(X))
+    by_other = ExKMC(6, reference="kmeans", random_state=0).fit(X)
+    assert kinds(by_other) == []  # it does not tell of its starts
+    assert "starts" in kinds(by_other.check_segments(X))
+
+
+def test_what_was_checked_is_saved(tmp_path):
+    X = np.random.default_rng(1).normal(size=(400, 5))
+    model = ExKMC(4, random_state=0).fit(X).check_segments(X).with_names(["a", "b", "c", "d"])
+    model.save(tmp_path / "model.json")
+    assert "not compact" in kinds(treemeans.load(tmp_path / "model.json"))
+
+
+def test_fit_shows_them_if_asked():
+    X = with_outlier()
+    with pytest.warns(BadSegmentWarning, match="single one of 121 rows"):
+        ExKMC(3, max_leaf_nodes=3, random_state=0, verbose=1).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+
+
+def test_a_model_without_its_pipeline_says_so(tmp_path):
+    from sklearn.preprocessing import FunctionTransformer
+
+    X = load_iris().data
+    pipe = make_pipeline(FunctionTransformer(), FastKMeans(3, random_state=0))
+    ExKMC(3, reference=pipe).fit(X).save(tmp_path / "model.json")
+    with pytest.raises(ValueError, match=r"check_segments needs the space .* fitted\.$"):
+        treemeans.load(tmp_path / "model.json").check_segments(X)

@@ -13,6 +13,10 @@ COMMANDS = {
     "costs": ("benchmarks.costs", "labels beside CART, and k-medians (COSTS.md)"),
     "mixed": ("benchmarks.mixed", "a table of categories beside the same table of their codes"),
     "commands": ("benchmarks.commands", "start-up and predict of the command line (COMMANDS.md)"),
+    "trust": (
+        "benchmarks.trust",
+        "false alarms, time and memory of stability and warnings (TRUST.md)",
+    ),
     "compare": ("benchmarks.compare", "trees, labels, rules and SQL of two builds"),
 }
 

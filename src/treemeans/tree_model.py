@@ -388,7 +388,8 @@ class TreeModel(
         X : table of the training rows, optional
             For histograms and medians. The page holds none of its rows unless ``rows`` asks.
         **options : dict
-            Those of `write_report`: ``title``, ``cluster_names``, ``rows``.
+            Those of `write_report`: ``title``, ``cluster_names``, ``rows``, ``stability``,
+            ``alternatives``.
 
         Examples
         --------

@@ -180,3 +180,11 @@ def test_a_model_without_its_pipeline_says_so(tmp_path):
     ExKMC(3, reference=pipe).fit(X).save(tmp_path / "model.json")
     with pytest.raises(ValueError, match=r"check_segments needs the space .* fitted\.$"):
         treemeans.load(tmp_path / "model.json").check_segments(X)
+
+
+def test_the_benchmark_of_false_alarms_runs():
+    from benchmarks.trust import stable_share, warning_shares
+
+    assert warning_shares("clusters", 4) == {"none": 1.0}
+    assert warning_shares("normal", 4)["not compact"] >= 0.5
+    assert stable_share("clusters", 2, 5) == (1.0, 0.0)

@@ -600,6 +600,12 @@ def report(
     ] = None,
     out: Out = "report.html",
     rows: Rows = 0,
+    stability: Annotated[
+        bool, typer.Option("--stability", help="Add a panel: do the groups come back?")
+    ] = False,
+    alternatives: Annotated[
+        bool, typer.Option("--alternatives", help="Add a tab: other trees as good.")
+    ] = False,
     names: Names = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -608,7 +614,8 @@ def report(
     from treemeans.cli import show_command
 
     chosen = show_command.SavedModel(model, None, names)
-    show_command.report(chosen, data, out, rows, force, Console(quiet, as_json=False))
+    panels = show_command.ReportPanels(rows, stability, alternatives)
+    show_command.report(chosen, data, out, panels, force, Console(quiet, as_json=False))
 
 
 @app.command()

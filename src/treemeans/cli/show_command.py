@@ -112,12 +112,29 @@ def onnx(path: str, leaves: int | None, out: str, force: bool, console: Console)
     console.note(f"The ONNX model is in {out}.")
 
 
+@dataclass(frozen=True)
+class ReportPanels:
+    """What a report holds besides the model: rows as examples, stability, other trees."""
+
+    rows: int = 0
+    stability: bool = False
+    alternatives: bool = False
+
+
 def report(
-    chosen: SavedModel, data: str | None, out: str, rows: int, force: bool, console: Console
+    chosen: SavedModel,
+    data: str | None,
+    out: str,
+    panels: ReportPanels,
+    force: bool,
+    console: Console,
 ) -> None:
     """A page about the model."""
     from treemeans import write_report
 
+    rows = panels.rows
+    if data is None and (panels.stability or panels.alternatives):
+        raise InputError("--stability and --alternatives need the table; name its file.")
     if rows and data is None:
         raise InputError(f"--rows {rows} puts rows of the table into the report; name its file.")
     check_outputs([out], force=force)
@@ -125,7 +142,11 @@ def report(
     if data is not None:
         X, title = encode_for_model(read_table(data), model.columns_), Path(data).name
     with console.working("report"):
-        write_report(model, out, X, title=title, rows=rows)
+        stability = model.stability(X, verbose=0) if panels.stability else None
+        others = model.alternatives(X, verbose=0) if panels.alternatives else None
+        write_report(
+            model, out, X, title=title, rows=rows, stability=stability, alternatives=others
+        )
     console.note(report_written(out, rows))
 
 

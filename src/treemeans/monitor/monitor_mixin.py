@@ -101,7 +101,7 @@ outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer clu
         >>> noise = np.random.default_rng(0).normal(size=(300, 3))
         >>> model = ExKMC(4, random_state=0).fit(noise).check_segments(noise)
         >>> [warning.kind for warning in model.warnings_]
-        ['not compact']
+        ['starts', 'not compact']
         """
         from treemeans.monitor.segment_checks import check_rows
 
@@ -411,7 +411,7 @@ outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer clu
         >>> model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
         >>> found = model.alternatives(X, within=0.2)
         >>> [other.columns for other in found]
-        [('x3',)]
+        [('x3',), ('x0', 'x3')]
         >>> found[0].rules
         ('0.8 < x3 <= 1.75', 'x3 <= 0.8', 'x3 > 1.75')
         """

@@ -24,6 +24,7 @@ SCRIPTS = (
     "group_panel.js",
     "row_panel.js",
     "rules_panel.js",
+    "trust_panel.js",
     "page.js",
 )
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")

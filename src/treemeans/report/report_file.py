@@ -22,6 +22,8 @@ def report_html(
     title: str | None = None,
     cluster_names: Sequence[str] | None = None,
     rows: int = 0,
+    stability: Any = None,
+    alternatives: Any = None,
 ) -> str:
     """A page about a fitted model, that needs nothing but a browser.
 
@@ -43,6 +45,10 @@ def report_html(
         frame, their index. By default the page holds no row, no smallest or largest value of a
         column, and no average or histogram of fewer than five rows. A page with rows says that
         it contains them, and its counts are exact.
+    stability : Stability, optional
+        What ``model.stability(X)`` found, for a panel.
+    alternatives : Alternatives, optional
+        What ``model.alternatives(X)`` found, for a tab.
 
     Returns
     -------
@@ -62,7 +68,17 @@ def report_html(
         raise TypeError(f"A report is about a fitted model of treemeans; got {model!r}.")
     check_is_fitted(model)
     _check_rows(rows, X)
-    return html_page(summarize(model, X, title=title, cluster_names=cluster_names, rows=int(rows)))
+    return html_page(
+        summarize(
+            model,
+            X,
+            title=title,
+            cluster_names=cluster_names,
+            rows=int(rows),
+            stability=stability,
+            alternatives=alternatives,
+        )
+    )
 
 
 def write_report(
@@ -73,6 +89,8 @@ def write_report(
     title: str | None = None,
     cluster_names: Sequence[str] | None = None,
     rows: int = 0,
+    stability: Any = None,
+    alternatives: Any = None,
 ) -> None:
     """Write a page about a fitted model to a file, whole or not at all.
 
@@ -90,6 +108,10 @@ def write_report(
     rows : int
         How many rows of X to put into the page as examples; none by default. See
         :func:`report_html`.
+    stability : Stability, optional
+        What ``model.stability(X)`` found, for a panel.
+    alternatives : Alternatives, optional
+        What ``model.alternatives(X)`` found, for a tab.
 
     Examples
     --------
@@ -104,7 +126,16 @@ def write_report(
     ...     path.stat().st_size < 500_000
     True
     """
-    write_whole(path, report_html(model, X, title=title, cluster_names=cluster_names, rows=rows))
+    page = report_html(
+        model,
+        X,
+        title=title,
+        cluster_names=cluster_names,
+        rows=rows,
+        stability=stability,
+        alternatives=alternatives,
+    )
+    write_whole(path, page)
 
 
 def _check_rows(rows: Any, X: Any) -> None:

@@ -21,6 +21,7 @@ from treemeans.report.row_panel import RowFields, example_rows
 from treemeans.report.size_panel import cost_curve, size_entries
 from treemeans.report.sql_panel import sql_entries
 from treemeans.report.tree_panel import node_entries, sum_below
+from treemeans.report.trust_panel import alternative_entries, trust_entries
 from treemeans.tree_layout.colors import BASE, edge, fill, text_color_on
 from treemeans.tree_layout.text_fitting import one_line
 from treemeans.tree_layout.tree_labels import cluster_names_or_numbers
@@ -37,6 +38,8 @@ def summarize(
     title: str | None = None,
     cluster_names: Sequence[str] | None = None,
     rows: int = 0,
+    stability: Any = None,
+    alternatives: Any = None,
 ) -> dict[str, Any]:
     """Everything that a report shows, as lists, dicts, numbers and texts.
 
@@ -89,6 +92,8 @@ def summarize(
             {"groups": list(each.clusters), "what": each.what, "advice": each.advice}
             for each in model.warnings_
         ],
+        "trust": trust_entries(stability),
+        "alternatives": alternative_entries(alternatives),
     }
     relevance = _relevance(record, groups)
     if table is None:

@@ -1,9 +1,9 @@
 // Starts the panels, and what belongs to the page as a whole: tabs, theme, printing.
 
-const TABS = [["groups", "row"], ["words", "sql"]];
+const TABS = [["groups", "row"], ["words", "sql", "others"]];
 
 function openTab(name) {
-  for (const each of TABS.find((pair) => pair.includes(name))) {
+  for (const each of TABS.find((list) => list.includes(name))) {
     const open = each === name;
     byId(`tab-${each}`).setAttribute("aria-selected", String(open));
     byId(`tab-${each}`).tabIndex = open ? 0 : -1;
@@ -13,10 +13,13 @@ function openTab(name) {
 }
 
 function startTabs() {
-  for (const [name, other] of TABS.flatMap(([one, two]) => [[one, two], [two, one]])) {
+  for (const [list, name] of TABS.flatMap((names) => names.map((each) => [names, each]))) {
     byId(`tab-${name}`).addEventListener("click", () => openTab(name));
     byId(`tab-${name}`).addEventListener("keydown", (event) => {
-      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step) return;
+      const shown = list.filter((each) => !byId(`tab-${each}`).hidden);
+      const other = shown[(shown.indexOf(name) + step + shown.length) % shown.length];
       openTab(other);
       byId(`tab-${other}`).focus();
     });
@@ -59,6 +62,8 @@ const nRows = data.example_rows ? data.example_rows.names.length : 0;
 byId("contains").textContent = `This report contains ${nRows ? counted(nRows, "row") : "no rows"} of the table.`;
 byId("version").textContent = `Made with ${data.version}.`;
 showWarnings();
+showTrust();
+showAlternatives();
 startTabs();
 startTheme();
 startSlider();

@@ -1,0 +1,50 @@
+"""Warnings, stability and other trees in the report."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from treemeans import ExKMC, report_html
+from treemeans.report.trust_panel import alternative_entries, trust_entries
+
+
+@pytest.fixture(scope="module")
+def case():
+    X = load_iris().data
+    model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+    return model, X, model.stability(X, 8, verbose=0), model.alternatives(X, within=0.2, verbose=0)
+
+
+def content(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def test_the_page_holds_what_was_measured(case):
+    model, X, stability, alternatives = case
+    data = content(report_html(model, X, stability=stability, alternatives=alternatives))
+    assert data["trust"]["sentence"] == stability.sentence
+    assert [row[0] for row in data["trust"]["groups"]] == [0, 1, 2]
+    assert data["trust"]["cuts"][0][0] == "x2 <= 2.45"
+    assert len(data["alternatives"]["trees"]) == 1 + len(alternatives)
+    assert data["alternatives"]["trees"][1]["columns"] == ["x3"]
+    assert data["warnings"] == []
+
+
+def test_without_them_it_holds_nothing(case):
+    data = content(report_html(case[0]))
+    assert data["trust"] is None
+    assert data["alternatives"] is None
+    assert trust_entries(None) is None
+    assert alternative_entries(None) is None
+
+
+def test_clusters_without_rows_are_left_out(case):
+    stability = case[2]
+    empty = [np.nan] * 5
+    kind = type(stability.clusters[0])
+    more = (*stability.clusters, kind(3, "none", 0.0, *empty))
+    found = trust_entries(type(stability)(**(vars(stability) | {"clusters": more})))
+    assert len(found["groups"]) == 3

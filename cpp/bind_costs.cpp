@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 #include "binning.hpp"
 #include "distances.hpp"
+#include "exact_sum.hpp"
 #include "points.hpp"
 #include "surrogate.hpp"
 
@@ -103,9 +104,29 @@ Out<std::int64_t> group_counts(const Bins& bins, std::size_t i, In<Row, 1> rows,
   return counts;
 }
 
+// Of each column, for every exponent that occurs: column, exponent, upper and lower halves.
+std::optional<std::vector<std::tuple<std::int64_t, std::int64_t, std::uint64_t, std::uint64_t>>>
+exact_sums_of(In<double, 2> values, MaybeIn<double> weights) {
+  const auto k = static_cast<std::int64_t>(values.shape(1));
+  std::vector<ExponentSum> sums(k * kExponents);
+  bool finite;
+  {
+    nb::gil_scoped_release release;
+    finite = exact_sums(values.data(), or_null<double>(weights),
+                        static_cast<std::int64_t>(values.shape(0)), k, sums.data());
+  }
+  if (!finite) return std::nullopt;
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::uint64_t, std::uint64_t>> found;
+  for (std::int64_t i = 0; i < k * kExponents; ++i)
+    if (sums[i].high || sums[i].low)
+      found.emplace_back(i / kExponents, i % kExponents, sums[i].high, sums[i].low);
+  return found;
+}
+
 }  // namespace
 
 void bind_costs(nb::module_& m) {
+  m.def("exact_sums", &exact_sums_of, "values"_a, "weights"_a.none());
   m.def("price", &price_points, "points"_a, "centers"_a, "n_threads"_a, "absolute"_a = false);
   m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a);
   m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,

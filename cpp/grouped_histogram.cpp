@@ -1,8 +1,8 @@
 #include "grouped_histogram.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "edges.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -10,45 +10,23 @@ namespace {
 
 // Whose row_stats stay in the cache while feature by feature is read.
 constexpr std::int64_t kRows = sized(2048, 4);
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// place[i] = the number of edges below value[i]. There are 2 * half - 1 edges, half a power of two.
-TM_CLONES void locate(const double* TM_RESTRICT edges, std::int64_t most,
-                      const double* TM_RESTRICT value, std::int64_t n,
-                      std::int64_t* TM_RESTRICT place) {
-  for (std::int64_t i = 0; i < n; ++i) place[i] = 0;
-  for (std::int64_t half = most; half > 0; half /= 2)
-#pragma omp simd
-    for (std::int64_t i = 0; i < n; ++i)
-      place[i] += edges[place[i] + half - 1] < value[i] ? half : 0;
+template <class Code>
+std::int64_t select_rows(const Code* TM_RESTRICT codes, const std::uint8_t* TM_RESTRICT keep,
+                         const Row* TM_RESTRICT rows, std::int64_t n, Row* TM_RESTRICT out) {
+  std::int64_t m = 0;
+  for (std::int64_t i = 0; i < n; ++i) {  // always written, sometimes advanced: no branch
+    out[m] = rows[i];
+    m += keep[codes[rows[i]]];
+  }
+  return m;
 }
-
-// The edges of a request, filled up with infinities to one less than a power of two.
-class Edges {
- public:
-  void load(const double* edges, std::int64_t n) {
-    half_ = 1;
-    while (2 * half_ <= n) half_ *= 2;
-    padded_.assign(2 * half_ - 1, kInfinity);
-    std::copy(edges, edges + n, padded_.begin());
-    n_ = n;
-  }
-  void locate(const double* value, std::int64_t n, std::int64_t* place) const {
-    treemeans::locate(padded_.data(), half_, value, n, place);
-  }
-  // Whether a place lies between two edges.
-  bool inside(std::int64_t place) const { return place > 0 && place < n_; }
-
- private:
-  std::vector<double> padded_;
-  std::int64_t half_ = 1, n_ = 0;
-};
 
 // Calls visit(request, edges, rows, values, places, n) for every request and the rows of its group,
 // some at a time.
 template <class Visit>
 void walk(const Points& points, const std::int32_t* groups, const HistogramRequests& requests,
-          Visit visit) {
+          const CodeFilter& filter, Visit visit) {
   if (requests.n == 0) return;
   const std::int64_t n_groups = requests.group[requests.n - 1] + 1;
   std::vector<std::vector<Row>> rows(n_groups);
@@ -61,6 +39,7 @@ void walk(const Points& points, const std::int32_t* groups, const HistogramReque
   std::vector<Edges> edges;
   std::vector<double> values(kRows);
   std::vector<std::int64_t> places(kRows);
+  std::vector<Row> selected(kRows);
   for (std::int64_t begin = 0, end = 0; begin < requests.n; begin = end) {
     while (end < requests.n && requests.group[end] == requests.group[begin]) ++end;
     const std::vector<Row>& members = rows[requests.group[begin]];
@@ -69,12 +48,18 @@ void walk(const Points& points, const std::int32_t* groups, const HistogramReque
       edges[request - begin].load(requests.edges + requests.first[request],
                                   requests.first[request + 1] - requests.first[request]);
     for (std::size_t at = 0; at < members.size(); at += kRows) {
-      const std::int64_t n = std::min<std::int64_t>(kRows, members.size() - at);
+      const std::int64_t n_block = std::min<std::int64_t>(kRows, members.size() - at);
       for (std::int64_t request = begin; request < end; ++request) {
-        points.column(requests.feature[request], members.data() + at, n, values.data());
+        const std::int32_t feature = requests.feature[request];
+        const Row* some = members.data() + at;
+        std::int64_t n = n_block;
+        if (filter.keep) {
+          n = filter.select(request, feature, some, n, selected.data());
+          some = selected.data();
+        }
+        points.column(feature, some, n, values.data());
         edges[request - begin].locate(values.data(), n, places.data());
-        visit(request, edges[request - begin], members.data() + at, values.data(), places.data(),
-              n);
+        visit(request, edges[request - begin], some, values.data(), places.data(), n);
       }
     }
   }
@@ -103,8 +88,8 @@ TM_CLONES void add(const GroupedRows& all, const Edges& edges, const std::uint8_
 
 template <int W>
 void sum_by_width(const Points& points, const GroupedRows& all, const HistogramRequests& requests,
-                  const GroupedBins& out) {
-  walk(points, all.groups, requests,
+                  const CodeFilter& filter, const GroupedBins& out) {
+  walk(points, all.groups, requests, filter,
        [&](std::int64_t request, const Edges& edges, const Row* rows, const double* values,
            const std::int64_t* places, std::int64_t n) {
          const std::int64_t first = requests.bin(request);
@@ -115,26 +100,34 @@ void sum_by_width(const Points& points, const GroupedRows& all, const HistogramR
 
 }  // namespace
 
+std::int64_t CodeFilter::select(std::int64_t request, std::int32_t feature, const Row* rows,
+                                std::int64_t n, Row* out) const {
+  const std::uint8_t* wanted = keep + request * n_codes;
+  return narrow ? select_rows(narrow + feature * n_rows, wanted, rows, n, out)
+                : select_rows(wide + feature * n_rows, wanted, rows, n, out);
+}
+
 void grouped_histogram(const Points& points, const GroupedRows& rows,
-                       const HistogramRequests& requests, const GroupedBins& out) {
+                       const HistogramRequests& requests, const CodeFilter& filter,
+                       const GroupedBins& out) {
   switch (rows.K) {
     case 4:
-      return sum_by_width<4>(points, rows, requests, out);
+      return sum_by_width<4>(points, rows, requests, filter, out);
     case 8:
-      return sum_by_width<8>(points, rows, requests, out);
+      return sum_by_width<8>(points, rows, requests, filter, out);
     case 12:
-      return sum_by_width<12>(points, rows, requests, out);
+      return sum_by_width<12>(points, rows, requests, filter, out);
     case 16:
-      return sum_by_width<16>(points, rows, requests, out);
+      return sum_by_width<16>(points, rows, requests, filter, out);
     default:
-      return sum_by_width<0>(points, rows, requests, out);
+      return sum_by_width<0>(points, rows, requests, filter, out);
   }
 }
 
 GroupedValues grouped_values(const Points& points, const std::int32_t* groups,
-                             const HistogramRequests& requests) {
+                             const HistogramRequests& requests, const CodeFilter& filter) {
   GroupedValues found;
-  walk(points, groups, requests,
+  walk(points, groups, requests, filter,
        [&](std::int64_t request, const Edges& edges, const Row* rows, const double* values,
            const std::int64_t* places, std::int64_t n) {
          for (std::int64_t i = 0; i < n; ++i) {

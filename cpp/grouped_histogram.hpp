@@ -24,6 +24,20 @@ struct HistogramRequests {
   std::int64_t n_bins() const { return bin(n); }
 };
 
+// Tells by its code (see code_histogram.hpp) that a row is in no bin of a request, so that its
+// value is not read. Without codes it keeps every row.
+struct CodeFilter {
+  const std::uint8_t* narrow = nullptr;  // n_features x n_rows; null where codes are wide
+  const std::uint16_t* wide = nullptr;
+  std::int64_t n_rows = 0;
+  const std::uint8_t* keep = nullptr;  // requests x n_codes: whether rows with a code may be inside
+  std::int64_t n_codes = 0;
+
+  // Copies the rows that a request may want; how many they are.
+  std::int64_t select(std::int64_t request, std::int32_t feature, const Row* rows, std::int64_t n,
+                      Row* out) const;
+};
+
 // Every row has a group (a negative one: none) and a line of K integers.
 struct GroupedRows {
   const std::int32_t* groups;
@@ -40,7 +54,8 @@ struct GroupedBins {
 
 // Adds to `out`, which starts as zeros, infinities and minus infinities.
 void grouped_histogram(const Points& points, const GroupedRows& rows,
-                       const HistogramRequests& requests, const GroupedBins& out);
+                       const HistogramRequests& requests, const CodeFilter& filter,
+                       const GroupedBins& out);
 
 // Every row that a request has in one of its bins: the bin, the row, its value.
 struct GroupedValues {
@@ -49,6 +64,6 @@ struct GroupedValues {
   std::vector<double> value;
 };
 GroupedValues grouped_values(const Points& points, const std::int32_t* groups,
-                             const HistogramRequests& requests);
+                             const HistogramRequests& requests, const CodeFilter& filter);
 
 }  // namespace treemeans

@@ -11,7 +11,8 @@ NB_MODULE(_core, m) {
   treemeans::bind_searches(m);           // Cut, Limits; surrogate, mistakes, greedy; scores of bins
   treemeans::bind_mutable_tree(m);       // trees that a refinement changes
   treemeans::bind_kauri(m);              // Kauri
-  treemeans::bind_grouped_histogram(m);  // partitions
+  treemeans::bind_grouped_histogram(m);  // partitions: bins of values
+  treemeans::bind_code_histogram(m);     // partitions: codes of bins
   treemeans::bind_optimal(m);            // proven trees
   m.def("max_threads", [] { return omp_get_max_threads(); });
 }

@@ -228,6 +228,8 @@ def grouped_histogram(
     request_first: NDArray[np.int64],
     edges: NDArray[np.float64],
     wanted: NDArray[np.uint8],
+    codes: NDArray[np.uint8 | np.uint16] | None = None,
+    keep: NDArray[np.uint8] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]: ...
 def grouped_values(
     points: Points,
@@ -237,7 +239,48 @@ def grouped_values(
     request_first: NDArray[np.int64],
     edges: NDArray[np.float64],
     wanted: NDArray[np.uint8],
+    codes: NDArray[np.uint8 | np.uint16] | None = None,
+    keep: NDArray[np.uint8] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
+def exact_sums(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> list[tuple[int, int, int, int]] | None: ...
+def encode(
+    points: Points, edge_first: NDArray[np.int64], edges: NDArray[np.float64]
+) -> tuple[NDArray[np.uint8 | np.uint16], NDArray[np.float64], NDArray[np.float64]]: ...
+def sum_codes(
+    codes: NDArray[np.uint8 | np.uint16],
+    edge_first: NDArray[np.int64],
+    edges: NDArray[np.float64],
+    features: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    n_groups: int,
+    values: NDArray[np.int64],
+    weights: NDArray[np.int64] | None,
+) -> NDArray[np.int64]: ...
+def count_labels(
+    codes: NDArray[np.uint8 | np.uint16],
+    edge_first: NDArray[np.int64],
+    edges: NDArray[np.float64],
+    features: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    n_groups: int,
+    labels: NDArray[np.int32],
+    n_labels: int,
+    home: NDArray[np.int64] | None,
+    weights: NDArray[np.int64] | None,
+) -> NDArray[np.int64]: ...
+def descend(
+    points: Points,
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    node: NDArray[np.int32],
+    missing_left: NDArray[np.int8] | None = None,
+    category_first: NDArray[np.int64] | None = None,
+    category_codes: NDArray[np.int32] | None = None,
+) -> bool: ...
 
 class MistakeCounts:
     def __init__(

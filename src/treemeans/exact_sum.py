@@ -6,26 +6,31 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-_BITS = 53  # of a float's mantissa
-_LOW = 26  # of these, in the lower of two halves: sums of halves are whole numbers of a float
+from treemeans import _core
+
 _POINT = 1127  # binary places of a sum; the smallest float has 1074, and its mantissa 53 bits
+_LAST_BIT = 1075  # a float is its mantissa times two to its biased exponent less this
+_HALF = 32  # bits of the lower of two halves of a mantissa
 
 
 def exact_sum(values: NDArray[np.float64]) -> int:
     """The sum of finite numbers, none of them negative, as a multiple of a tiny power of two."""
-    if not len(values):
-        return 0
-    mantissa, exponent = np.frexp(values)
-    whole = np.ldexp(mantissa, _BITS).astype(np.int64)
-    lowest = int(exponent.min())
-    place = exponent - lowest
-    upper = np.bincount(place, whole >> _LOW)
-    lower = np.bincount(place, whole & (2**_LOW - 1))
-    total = 0
-    for at in np.flatnonzero(upper + lower):
-        halves = (int(upper[at]) << _LOW) + int(lower[at])
-        total += halves << (lowest + int(at) + _POINT - _BITS)
-    return total
+    found = exact_sums(np.ascontiguousarray(values, dtype=np.float64).reshape(-1, 1))
+    assert found is not None, "the numbers must be finite"
+    return found[0]
+
+
+def exact_sums(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> list[int] | None:
+    """The sums of columns, times weights as floats are multiplied; None if one is not finite."""
+    found = _core.exact_sums(values, weights)
+    if found is None:
+        return None
+    totals = [0] * values.shape[1]
+    for column, exponent, high, low in found:
+        totals[column] += ((high << _HALF) + low) << (exponent + _POINT - _LAST_BIT)
+    return totals
 
 
 def as_float(total: int) -> float:

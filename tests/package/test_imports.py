@@ -83,7 +83,7 @@ ALLOWED = {
     "atomic_write": set(),
     "files": {"atomic_write", "columns"},
     "datasets": {"optional_imports", "progress"},
-    "exact_sum": set(),
+    "exact_sum": {"_core"},
     "costs": {"_core", "exact_sum", "rows"},
     "limits": {"_core"},
     "warning_level": set(),

@@ -9,8 +9,9 @@ from tests.oracles import partitioned_oracle as oracle
 from treemeans import _core
 from treemeans.limits import Limits
 from treemeans.partitioned.tree_growth import best_cuts
-from treemeans.partitioned.tree_growth.best_cuts import NodeSearch, find_cuts
+from treemeans.partitioned.tree_growth.best_cuts import NodeSearch, find_cuts, find_cuts_by_value
 from treemeans.partitioned.tree_growth.bin_scores import NEVER, MistakeScore, surrogate_score
+from treemeans.partitioned.tree_growth.code_edges import CodeEdges, CodeRanges
 from treemeans.partitioned.tree_growth.feature_bins import (
     FeatureBins,
     dividing_edges,
@@ -262,25 +263,55 @@ def searched(rows, wanted, features):
         values = rows.of(group)[0]
         sample = values[rows.rng.random(len(values)) < 0.5]  # only some rows choose the bins
         return NodeSearch(
-            group, lambda f, n: quantile_edges(sample[:, f], n, search.also(f)), search.score
+            group, search.score, lambda f, n: quantile_edges(sample[:, f], n, search.also(f))
         )
 
     targets = [target(group, search) for group, search in enumerate(wanted)]
-    find_cuts(targets, features, rows.row_stats.shape[1], rows.ask)
+    find_cuts_by_value(targets, features, rows.row_stats.shape[1], rows.ask)
+    return targets
+
+
+def searched_by_code(rows, wanted, features):
+    """The same, where the first pass sums codes: bins and their ranges are those of all rows."""
+    d = rows.X.shape[1]
+    sample = rows.X[rows.rng.random(len(rows.X)) < 0.5]
+    also = np.array([[at for search in wanted for at in search.also(f)] for f in range(d)]).T
+    edges = CodeEdges.from_sample(sample, also.reshape(-1, d), 3)
+    codes, low, high = _core.encode(as_points(rows.X), edges.first, edges.edges)
+    ranges = CodeRanges(low, high)
+
+    def begin(targets):
+        sums = _core.sum_codes(
+            codes,
+            edges.first,
+            edges.edges,
+            np.arange(d, dtype=np.int32),
+            rows.groups,
+            len(targets),
+            np.ascontiguousarray(rows.row_stats[:, :-1]),  # the kernel counts rows by itself
+            None,
+        )
+        for target in targets:
+            of = {f: sums[target.group][edges.bins(f)] for f in features}
+            target.begin({f: ranges.with_sums(edges, f, of[f]) for f in features})
+
+    targets = [NodeSearch(group, search.score) for group, search in enumerate(wanted)]
+    find_cuts(targets, rows.row_stats.shape[1], begin, rows.ask)
     return targets
 
 
 @SEARCHES
+@pytest.mark.parametrize("search", [searched, searched_by_code])
 @pytest.mark.parametrize("constants", SETTINGS.values(), ids=SETTINGS)
 @settings(max_examples=40)
 @given(SEEDS, st.sampled_from([1, 3, 12, 60]), st.integers(1, 3), st.integers(1, 5))
-def test_searches_find_what_a_look_at_every_value_finds(of, constants, seed, n, d, k):
+def test_searches_find_what_a_look_at_every_value_finds(of, search, constants, seed, n, d, k):
     rows = Rows(seed, n, d, k, home=of.home, n_groups=3)
     wanted = [of(rows) for _ in range(3)]
     features = np.flatnonzero(rows.rng.random(d) < 0.8).tolist() or [d - 1]
     with pytest.MonkeyPatch.context() as patch:
         set_to(patch, **constants)
-        targets = searched(rows, wanted, features)
+        targets = search(rows, wanted, features)
     for group, target in enumerate(targets):
         X, row_stats = rows.of(group)
         best = expected_best(wanted[group], X, row_stats, features)

@@ -10,6 +10,8 @@ from tests.oracles import partitioned_oracle as oracle
 from treemeans import _core
 from treemeans.costs import CostTable, Scales
 from treemeans.partitioned.partition_costs import CostTableBuilder
+from treemeans.partitioned.tree_growth.code_edges import CodeEdges
+from treemeans.partitioned.tree_growth.code_pass import SumCodes
 from treemeans.partitioned.tree_growth.feature_bins import FeatureBins
 from treemeans.partitioned.tree_growth.histogram_pass import (
     HistogramRequest,
@@ -176,17 +178,15 @@ def plain_groups(X, weights):
     return groups if weights is None else np.where(weights == 0, -1, groups)
 
 
-def plain_lines(X, centers, weights, groups, row_stats):
+def plain_lines(X, centers, weights, row_stats):
     """As `Lines` describes them, from the cost table of all rows at once."""
     scales = Scales(2.0**20, 2.0**20, None if weights is None else 2.0**20, False)
     costs = CostTable.rounded(*_core.price(as_points(X), centers, 1), weights, scales, 1)
     units = np.ones(len(X), dtype=np.int64) if weights is None else costs.weights.values
-    if row_stats.members is None:
+    if not row_stats.of_labels:
         numbers = costs.regrets.values
     else:
-        at_home = (groups >= 0) & row_stats.members[np.maximum(groups, 0), costs.nearest]
-        numbers = np.where(at_home[:, None] & (costs.nearest[:, None] == np.arange(3)), 1, 0)
-        numbers = numbers * units[:, None]
+        numbers = np.where(costs.nearest[:, None] == np.arange(3), units[:, None], 0)
     more = [np.ones(len(X), dtype=np.int64)]
     if row_stats.weighted and weights is not None:
         more.insert(0, np.maximum(units, 1))
@@ -210,8 +210,7 @@ def test_a_survey_of_parts_is_one_of_all_rows(seed, kind, weighs, home, n_partit
         "whole": rng.integers(0, 3, 40).astype(float),
         "any": np.where(rng.random(40) < 0.3, 1e-12, rng.random(40)),  # so light that it rounds off
     }[kind]
-    members = np.array([[True, False, True], [False, True, True]])
-    row_stats = RowStats(weighs, members if home else None)
+    row_stats = RowStats(weighs, of_labels=home)
     requests = [
         HistogramRequest(0, 1, np.array([-np.inf, 0.5, 1.0, np.inf])),
         HistogramRequest(1, 0, np.array([-9.0, -1, 0])),
@@ -235,7 +234,7 @@ def test_a_survey_of_parts_is_one_of_all_rows(seed, kind, weighs, home, n_partit
     )
     seen = partitions.map_reduce(step)
     groups = plain_groups(X, weights)
-    plain = plain_lines(X, centers, weights, groups, row_stats)
+    plain = plain_lines(X, centers, weights, row_stats)
     sums, low, high = oracle.survey(X, groups, plain, requests)
     assert_same_bins(seen.bins, FeatureBins(low, high, sums))
     listed = oracle.collect(X, groups, value_requests)
@@ -246,6 +245,60 @@ def test_a_survey_of_parts_is_one_of_all_rows(seed, kind, weighs, home, n_partit
     assert list(keys) == sorted(expected)
     for key, found in zip(sorted(expected), seen.values.sums, strict=True):
         np.testing.assert_array_equal(found, expected[key])
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(["none", "whole", "any"]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([1, 2, 7]),
+)
+def test_sums_by_code_are_those_of_all_rows(seed, kind, weighs, home, n_partitions):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-4, 5, (40, 2)) / 2
+    X[rng.random(X.shape) < 0.1] = np.nan if rng.random() < 0.3 else 0.0
+    X[:, 0] = np.nan_to_num(X[:, 0])
+    centers = rng.normal(size=(3, 2))
+    weights = {
+        "none": None,
+        "whole": rng.integers(0, 3, 40).astype(float),
+        "any": np.where(rng.random(40) < 0.3, 1e-12, rng.random(40)),
+    }[kind]
+    given_ = np.nan_to_num(X)  # costs are those of other columns
+    edges = CodeEdges.of([np.unique(rng.integers(-4, 5, int(rng.integers(1, 5))) / 2)] * 2)
+    row_stats = RowStats(weighs, of_labels=home)
+    scales = Scales(2.0**20, 2.0**20, None if weights is None else 2.0**20, False)
+    builder = CostTableBuilder(Reference(centers, None, given=True), scales)
+    step = SumCodes(builder, a_tree(), row_stats, edges, np.array([1, 0], dtype=np.int32), 2)
+    numbers = split_rows(np.arange(40), n_partitions, seed)
+    partitions = ListedPartitions(
+        [given_[part] for part in numbers],
+        None if weights is None else [weights[part] for part in numbers],
+    )
+    sums = partitions.map_reduce(step)
+    groups = plain_groups(given_, weights)
+    plain = plain_lines(given_, centers, weights, row_stats)
+    for group in range(2):
+        at = 0
+        for feature in (1, 0):
+            bounds = edges.of_feature(feature)
+            code = np.searchsorted(bounds, given_[:, feature])
+            for b in range(edges.n_bins(feature)):
+                rows = (groups == group) & (code == b)
+                np.testing.assert_array_equal(sums[group, at], plain[rows].sum(axis=0))
+                at += 1
+    codes, low, high = _core.encode(as_points(X), edges.first, edges.edges)
+    for feature in range(2):
+        missing = np.isnan(X[:, feature])
+        assert (codes[feature][missing] == edges.n_bins(feature) - 1).all()
+        for b, (least, most) in enumerate(
+            zip(low[edges.bins(feature)], high[edges.bins(feature)], strict=True)
+        ):
+            inside = X[(codes[feature] == b) & ~missing, feature]
+            assert least == inside.min(initial=np.inf)
+            assert most == inside.max(initial=-np.inf)
 
 
 def assert_same_bins(bins, expected):

@@ -14,6 +14,7 @@ from tests.helpers.partitioned_cases import ListedPartitions
 from treemeans import ExKMC, open_parts
 from treemeans.partitioned import MapReduceStep
 from treemeans.partitioned.readers import arrow_columns, large_files, reread_partitions
+from treemeans.partitioned.readers.row_store import RowStore
 from treemeans.partitioned.row_summary import SummarizeRows
 
 duckdb = pytest.importorskip("duckdb")
@@ -299,6 +300,13 @@ def test_files_of_different_columns(tmp_path):
     )
 
 
+@pytest.fixture
+def nothing_kept(monkeypatch):
+    """As where there is no room for rows, neither in memory nor on the disk: passes read again."""
+    monkeypatch.setattr(RowStore, "for_rows", lambda *_: None)
+
+
+@pytest.mark.usefixtures("nothing_kept")
 def test_files_and_queries_that_change_between_passes(tmp_path):
     path = write(tmp_path, table())
     partitions = large_files.open_table(path)
@@ -328,6 +336,7 @@ def test_files_and_queries_that_change_between_passes(tmp_path):
         partitions.map_reduce(SummarizeRows(10))
 
 
+@pytest.mark.usefixtures("nothing_kept")
 def test_a_query_in_another_order_is_the_same_query():
     connection = duckdb.connect()
     connection.execute("create table t as select range as a, range * 2 as b from range(1000)")
@@ -359,6 +368,7 @@ class Alive(MapReduceStep[int]):
         return max(one, other)
 
 
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("kind", ["large groups", "small groups", "query"])
 def test_few_blocks_are_in_memory_at_a_time(tmp_path, monkeypatch, kind, n_jobs):

@@ -189,7 +189,7 @@ def fit(
     ] = False,
     engine: Annotated[
         Engine,
-        typer.Option(help="memory, stream (re-reads the file) or dask; auto chooses by size."),
+        typer.Option(help="memory, stream (for large files) or dask; auto chooses by size."),
     ] = Engine.auto,
     seed: Seed = 0,
     names: Names = None,

@@ -1,4 +1,4 @@
-"""The choice between reading a file into memory and re-reading it for every pass."""
+"""The choice between fitting a file in memory and in passes over its rows."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def choose_engine(
         return "memory"
     console.note(
         f"{quoted_path(Path(path).name)} needs about {bytes_in_words(_COPIES * size)} of memory; "
-        f"{bytes_in_words(memory)} are available. Using --engine stream, which re-reads the file "
-        "for every pass; --engine memory reads it once."
+        f"{bytes_in_words(memory)} are available. Using --engine stream, which keeps "
+        "the rows in a scratch file."
     )
     return "stream"
 

@@ -1,4 +1,4 @@
-"""Files larger than memory for ``treemeans fit``, which are re-read for every pass."""
+"""Files larger than memory for ``treemeans fit``, which is done in passes over their rows."""
 
 from __future__ import annotations
 

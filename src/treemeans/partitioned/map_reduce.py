@@ -79,6 +79,9 @@ class PartitionedRows(ABC):
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
         """Map every partition that has rows, and reduce the results in the order of partitions."""
 
+    def release(self) -> None:  # noqa: B027
+        """Drop what was kept of the rows between passes: the fit is over."""
+
     def expect_passes(self, n_passes: int) -> None:
         """Announce about how many passes are still to come, for estimates of the time left."""
         self.passes_expected = n_passes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from scipy import sparse
 
 from treemeans import _core
 from treemeans.columns.dates import dates_as_days
+from treemeans.partitioned.partition_cache import CacheEntry
 from treemeans.rows import as_points
 from treemeans.rows.dense_points import NUMBER_TYPES
 
@@ -27,6 +28,7 @@ class Partition:
     X : (n, d), of a number type that the kernels read
     raw : the same rows as the user gave them, for the transformers of a reference pipeline
     weights : weights of the rows; None where all are 1
+    cache : what is kept of the partition between passes
     """
 
     number: int
@@ -34,6 +36,7 @@ class Partition:
     X: NDArray[Any]
     raw: Any
     weights: NDArray[np.float64] | None = None
+    cache: CacheEntry = field(default_factory=CacheEntry, repr=False, compare=False)
 
     @property
     def n_rows(self) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import uuid
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.costs import CostTable, Fixed, Scales, centered_prices
-from treemeans.exact_sum import as_float, exact_sum
+from treemeans.costs import TOO_LARGE, CostTable, Fixed, Scales, centered_prices
+from treemeans.exact_sum import as_float, exact_sums
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
 from treemeans.partitioned.row_summary import RowSummary
@@ -46,11 +47,51 @@ class CostTableBuilder:
 
     reference: Reference
     scales: Scales
+    token: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
 
     def build(self, partition: Partition) -> CostTable:
         """Costs of a partition's rows to all centers."""
         prices = prices_of(partition, self.reference)
         return CostTable.rounded(*prices, partition.weights, self.scales, 1)
+
+    def cached(self, partition: Partition) -> CostTable:
+        """The same as `build`; kept between passes if there is room."""
+        table: CostTable | None = partition.cache.find("costs", self.token)
+        if table is None:
+            table = self.build(partition)
+            n_bytes = table.nearest.nbytes + table.regrets.values.nbytes + table.base.values.nbytes
+            partition.cache.keep("costs", self.token, table, n_bytes, spare=True)
+            partition.cache.keep("labels", self.token, table.nearest, table.nearest.nbytes)
+        return table
+
+    def labels(self, partition: Partition) -> NDArray[np.int32]:
+        """The cheapest center of every row."""
+        labels: NDArray[np.int32] | None = partition.cache.find("labels", self.token)
+        return self.cached(partition).nearest if labels is None else labels
+
+    def regrets(self, partition: Partition, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Regrets of some rows; if those of all rows are not kept, only these are priced."""
+        if not len(rows):
+            return np.empty((0, self.reference.n_clusters), dtype=np.int64)
+        table: CostTable | None = partition.cache.find("costs", self.token)
+        if table is None and (
+            self.reference.pipeline is not None or 2 * len(rows) > len(partition.X)
+        ):
+            table = self.cached(partition)
+        if table is not None:
+            return table.regrets.values[rows]
+        weights = None if partition.weights is None else partition.weights[rows]
+        reference = self.reference
+        prices = centered_prices(reference.cost, partition.X[rows], reference.centers, 1)
+        return CostTable.rounded(*prices, weights, self.scales, 1).regrets.values
+
+    def weights(self, partition: Partition) -> NDArray[np.int64] | None:
+        """The rows' weights in fixed point; None where all are 1."""
+        if partition.weights is None:
+            return None
+        scale, copies = self.scales.weights, self.scales.copies
+        assert scale is not None
+        return Fixed.of(np.ones(partition.n_rows), scale, partition.weights, copies, 1).values
 
 
 @dataclass(frozen=True)
@@ -110,23 +151,17 @@ class SumCosts(MapReduceStep[CostTotals]):
         """Add up one partition."""
         centers = self.reference.centers
         base, nearest, regret = prices_of(partition, self.reference)
-        if partition.weights is not None:
-            base = base * partition.weights
-            regret = regret * partition.weights[:, None]
         weight = 0
         if partition.weights is not None and self.weights is not None:
             scale, copies = self.weights.weights, self.weights.copies
             assert scale is not None
             units = Fixed.of(np.ones(partition.n_rows), scale, partition.weights, copies, 1)
             weight = int(units.values.sum())
-        if not (np.isfinite(regret).all() and np.isfinite(base).all()):
-            Scales.of(np.inf, np.inf, None, True)  # raises the message for costs that overflow
-        return CostTotals(
-            [exact_sum(column) for column in regret.T],
-            exact_sum(base),
-            np.bincount(nearest, minlength=len(centers)),
-            weight,
-        )
+        regrets = exact_sums(regret, partition.weights)
+        bases = exact_sums(base[:, None], partition.weights)
+        if regrets is None or bases is None:
+            raise ValueError(TOO_LARGE)
+        return CostTotals(regrets, bases[0], np.bincount(nearest, minlength=len(centers)), weight)
 
     def reduce(self, one: CostTotals, other: CostTotals) -> CostTotals:
         """Add up two results."""

@@ -21,10 +21,16 @@ from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.partition_costs import CostTableBuilder, SumCosts
 from treemeans.partitioned.readers.pass_timer import PassTimer
 from treemeans.partitioned.row_summary import SummarizeRows
+from treemeans.partitioned.tree_growth.code_edges import (
+    FEWEST_EDGES,
+    MOST_EDGES,
+    CodeEdges,
+    EncodeRows,
+)
 from treemeans.partitioned.tree_growth.leaf_statistics import measure_leaves
 from treemeans.partitioned.tree_growth.partitioned_base_tree import follow_tree, grow_imm
 from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
-from treemeans.partitioned.tree_growth.partitioned_tree import PartitionedTree
+from treemeans.partitioned.tree_growth.partitioned_tree import PASS_BYTES, PartitionedTree
 from treemeans.partitioned.tree_refinement.partitioned_refinement import (
     RefineSettings,
     refine_partitioned,
@@ -79,10 +85,13 @@ def fit_partitioned(
 
     ``short``: whether thresholds are rounded as far as their gaps allow.
     """
-    if isinstance(rows, PassTimer):
-        return _fit(rows, options, short=short)
-    with PassTimer(rows, shown=options.verbose) as timed:
-        return _fit(timed, options, short=short)
+    try:
+        if isinstance(rows, PassTimer):
+            return _fit(rows, options, short=short)
+        with PassTimer(rows, shown=options.verbose) as timed:
+            return _fit(timed, options, short=short)
+    finally:
+        rows.release()
 
 
 def _fit(
@@ -124,15 +133,26 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
     columns = centers_in_columns(rows, reference, summary)
     rows.expect_passes(_passes_for_tree(options, reference.n_clusters))
     every = np.ones(rows.n_features, dtype=bool)
+    edges = CodeEdges.from_sample(
+        summary.sample, columns, _n_edges(rows.n_features, reference.n_clusters)
+    )
     return PartitionedData(
         rows,
         summary,
         CostTableBuilder(reference, cost_totals.scales(summary)),
         columns,
         cost_totals,
+        edges,
+        rows.map_reduce(EncodeRows(edges)),
         options.limits,
         every if options.allowed is None else options.allowed,
     )
+
+
+def _n_edges(n_features: int, n_clusters: int) -> int:
+    """Edges of a feature, so that a pass returns the sums of as many nodes as clusters at least."""
+    room = PASS_BYTES // (8 * (n_clusters + 2) * n_clusters * n_features)
+    return min(max(room, FEWEST_EDGES), MOST_EDGES)
 
 
 def grow_tree(

@@ -68,12 +68,14 @@ class SummarizeRows(MapReduceStep[RowSummary]):
             _refuse(partition)
         rng = np.random.default_rng([self.seed, partition.number])
         ranks = rng.random(partition.n_rows)
-        kept = np.argsort(ranks, kind="stable")[: self.size]
+        kept = _lowest(ranks, self.size)
         weights = partition.weights
         return RowSummary(
             row_counts={partition.number: partition.n_rows},
             weighted=weights is not None,
-            exact_weight=exact_sum(np.ones(partition.n_rows) if weights is None else weights),
+            exact_weight=exact_sum(
+                np.array([float(partition.n_rows)]) if weights is None else weights
+            ),
             integer_weights=weights is None or bool((weights == np.floor(weights)).all()),
             low=X.min(axis=0).astype(np.float64),
             high=X.max(axis=0).astype(np.float64),
@@ -97,6 +99,14 @@ class SummarizeRows(MapReduceStep[RowSummary]):
             sample=np.concatenate([one.sample, other.sample])[kept],
             ranks=ranks[kept],
         )
+
+
+def _lowest(ranks: NDArray[np.float64], size: int) -> NDArray[np.intp]:
+    """Where the lowest ranks are, ascending."""
+    if len(ranks) <= size:
+        return np.argsort(ranks, kind="stable")
+    few = np.flatnonzero(ranks <= np.partition(ranks, size - 1)[size - 1])
+    return np.asarray(few[np.argsort(ranks[few], kind="stable")][:size])
 
 
 def _binary(X: NDArray[np.generic]) -> NDArray[np.bool_]:

@@ -277,11 +277,11 @@ class _Filling:
         if weights is not None and (not np.isfinite(weights).all() or (weights < 0).any()):
             raise ValueError(f"The weights of partition {number} must be finite and not negative.")
         first = -1 if first_rows is None else int(first_rows[number])
-        return Partition(number, first, X, _shown(X, self._taker.names), weights)
+        return Partition(number, first, X, rows_as_frame(X, self._taker.names), weights)
 
 
-def _shown(X: NDArray[Any], names: NDArray[np.object_] | None) -> Any:
-    """X as a reference is shown it: with names, in a frame that shares its memory."""
+def rows_as_frame(X: NDArray[Any], names: NDArray[np.object_] | None) -> Any:
+    """X as a reference is given it: with names, in a frame that shares its memory."""
     if names is None:
         return X
     try:

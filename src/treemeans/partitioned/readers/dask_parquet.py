@@ -31,6 +31,7 @@ class DaskParquetPartitions(DaskPartitions):
         self.traffic = TransferTotals()
         self.files = files
         self.first_rows = None
+        self.fit_token = uuid.uuid4().hex
         self.n_partitions, self.n_features = files.n_partitions, files.n_features
         self.names, self.dates, self.booleans = files.names, files.dates, files.booleans
         self.n_rows, self.n_bytes = files.n_rows, files.n_bytes
@@ -58,7 +59,7 @@ def map_read_task(piece: ReadTask, converter: BatchConverter, task: PassTask) ->
     try:
         for partition in piece.blocks(converter, task.first_rows):
             task.stop.check()
-            answer = task.step.map(partition)
+            answer = task.step.map(task.with_cache(partition))
             del partition  # before the next one is read
             reply = task.merge([reply, PassReply(answer, asked=1, sent=size_of(answer))])
     except ValueError as error:

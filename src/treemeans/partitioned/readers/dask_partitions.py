@@ -58,6 +58,7 @@ class DaskPartitions(PartitionedRows):
         self.traffic = TransferTotals()
         self._warned = False
         self.first_rows = None
+        self.fit_token = uuid.uuid4().hex
         self.is_frame = is_frame(X)
         self._rows = X if self.is_frame else with_whole_rows(X)
         self.n_partitions = int(
@@ -79,7 +80,14 @@ class DaskPartitions(PartitionedRows):
         """Put a question to all parts, and merge their answers in the order of the parts."""
         schema = PartitionSchema(self.n_features, None if self.names is None else tuple(self.names))
         limit = PassTimeout.configured()
-        task = PassTask(step, schema, self.first_rows, self.scheduler.stop(limit))
+        task = PassTask(
+            step,
+            schema,
+            self.first_rows,
+            self.scheduler.stop(limit),
+            self.fit_token,
+            self.scheduler.processes,
+        )
         reply = self.scheduler.run(self._graph(task), task.stop, limit)
         self.traffic.passes += 1
         self.traffic.asked += size_of(task)
@@ -87,6 +95,11 @@ class DaskPartitions(PartitionedRows):
         self.traffic.returned += size_of(reply)
         answer: Result = self._judge(reply)
         return answer
+
+    def release(self) -> None:
+        """Drop what the workers keep of the rows."""
+        self.scheduler.forget(self.fit_token)
+        self.fit_token = uuid.uuid4().hex
 
     def _judge(self, reply: PassReply) -> Any:
         """The answer, unless there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from treemeans.optional_imports import need
+from treemeans.partitioned.partition_cache import forget_fit
 from treemeans.partitioned.readers.pass_task import PassCancellation, PassReply
 
 TIMEOUT = "treemeans.timeout"
@@ -77,11 +79,31 @@ class DaskScheduler:
         """What ends a pass here; on a cluster, whose clocks may differ, its scheduler does."""
         return PassCancellation(limit.deadline if self.client is None else None)
 
+    @property
+    def processes(self) -> int:
+        """Processes that share the memory of a machine, at most."""
+        here = self.client is None and self.get in _schedulers_here()
+        return 1 if here else os.cpu_count() or 1
+
+    def forget(self, fit: str) -> None:
+        """Drop what is kept of a fit, here and on the workers of a cluster."""
+        forget_fit(fit)
+        if self.client is not None and self.client.status == "running":
+            try:
+                self.client.run(forget_fit, fit, on_error="ignore")
+            except Exception:  # a cluster that is gone keeps nothing
+                return
+
     def run(self, graph: Any, stop: PassCancellation, limit: PassTimeout) -> PassReply:
         """Compute a reply."""
         if self.client is None:
             return _run_here(graph, self.get, stop, limit)
         return _run_on_cluster(graph, self.client, limit)
+
+
+def _schedulers_here() -> list[Any]:
+    """Schedulers that run in threads of this process."""
+    return [need("dask.threaded", "dask").get, need("dask.local", "dask").get_sync]
 
 
 def _run_here(

@@ -74,7 +74,7 @@ def open_arrow_dataset(
 def open_query(
     relation: Any, columns: Sequence[str] | None = None, weights: str = ""
 ) -> RereadPartitions:
-    """Rows of a DuckDB query, which runs anew for every question and streams its rows."""
+    """Rows of a DuckDB query, which streams its rows."""
     kept = check_columns(columns, relation.columns, weights)
     with _explained():
         with _reader(relation.limit(0)) as reader:

@@ -65,17 +65,20 @@ def package_of(X: Any) -> str:
 def open_parts(
     source: Any, columns: Sequence[str] | None = None, weights: str | None = None
 ) -> PartitionedRows:
-    """A table larger than memory, for `ExKMC.fit`: it is read anew for every pass.
+    """A table larger than memory, for `ExKMC.fit`.
 
-    Memory does not grow with the table. Columns keep their number type (float32 stays float32);
-    dates become days since 1970. A value that is missing is refused.
+    A fit reads it once and keeps it as numbers: in memory if it takes a quarter of what is
+    available at most, otherwise in a scratch file in the folder of temporary files (``TMPDIR``), as
+    large as the numbers, which the system removes when the fit is over or its process is killed.
+    Without room for that, every pass reads the table again. Columns keep their number type (float32
+    stays float32); dates become days since 1970. A value that is missing is refused.
 
     Parameters
     ----------
     source : path, list of paths, pyarrow Dataset or DuckDB query
         A path is that of a Parquet file, or of a folder with Parquet files in it and below it.
-        A query (``duckdb.sql("select ...")``) runs anew for every pass. It must give the same
-        rows each time, in any order; it is told if it does not.
+        A query (``duckdb.sql("select ...")``) runs once; where its rows cannot be kept, for
+        every pass, and must then give the same rows each time, in any order.
     columns : sequence of str, optional
         Those to cluster by, in this order; all by default.
     weights : str, optional

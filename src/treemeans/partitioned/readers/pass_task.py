@@ -6,14 +6,15 @@ import pickle
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.partitioned.map_reduce import MapReduceStep, reduce_in_order
-from treemeans.partitioned.partition import PartitionSchema
+from treemeans.partitioned.partition import Partition, PartitionSchema
+from treemeans.partitioned.partition_cache import cache_of_fit
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,16 @@ class PassTask:
     layout : what the parts have in common
     firsts : number of each part's first row; None while they have not been counted
     stop : whether to go on
+    fit : names the cache of the fit in every process; empty where nothing is kept
+    share : processes that share the memory of a machine
     """
 
     step: MapReduceStep[Any]
     schema: PartitionSchema
     first_rows: NDArray[np.int64] | None = None
     stop: PassCancellation = field(default_factory=lambda: PassCancellation(None))
+    fit: str = ""
+    share: int = 1
 
     def run(self, number: int, rows: Any, weights: Any = None) -> PassReply:
         """The reply of one part. What is wrong with its rows is a reply too.
@@ -88,11 +93,17 @@ class PassTask:
             partition = self.schema.partition(number, first, rows, weights)
             if partition.n_rows == 0:
                 return PassReply(empty=(number,))
-            answer = self.step.map(partition)
+            answer = self.step.map(self.with_cache(partition))
         except ValueError as error:
             return PassReply(refused=str(error))
         self.stop.check()
         return PassReply(answer, asked=1, sent=size_of(answer))
+
+    def with_cache(self, partition: Partition) -> Partition:
+        """The partition, with what this process keeps of it."""
+        if not self.fit:
+            return partition
+        return replace(partition, cache=cache_of_fit(self.fit, self.share).of(partition.number))
 
     def merge(self, replies: Sequence[PassReply]) -> PassReply:
         """One reply for parts that follow each other."""

@@ -65,6 +65,10 @@ class PassTimer(PartitionedRows):
     def n_jobs(self, n_jobs: int | None) -> None:
         self.parts.n_jobs = n_jobs
 
+    def release(self) -> None:
+        """Drop what was kept of the rows."""
+        self.parts.release()
+
     def expect_passes(self, n_passes: int) -> None:
         """Hear that about so many passes are still to come."""
         self._to_come = n_passes
@@ -129,7 +133,8 @@ class PassTimer(PartitionedRows):
         if self._to_come:
             left = seconds_in_words(self.seconds * self._to_come)
             words += f", and about {self._to_come} more are to come, {left} in all"
-        say(f"{words}.")
+        kept_in = getattr(self.parts, "kept_in", "")
+        say(f"{words}. They are kept in {kept_in}." if kept_in else f"{words}.")
 
     def _moved(self, rows: int) -> None:
         """Move the bar: so many rows of the pass are done."""

@@ -1,4 +1,4 @@
-"""Rows that are read anew for every question, by threads of this process."""
+"""Rows that threads of this process read: once if they can be kept, else for every pass."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,14 +15,19 @@ from numpy.typing import NDArray
 
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
 from treemeans.partitioned.partition import Partition
-from treemeans.partitioned.readers.arrow_columns import BatchConverter
+from treemeans.partitioned.partition_cache import PartitionCache, memory_budget
+from treemeans.partitioned.readers.arrow_columns import BatchConverter, rows_as_frame
+from treemeans.partitioned.readers.row_store import RowStore
 from treemeans.threads import n_threads
 
 
 class RereadPartitions(PartitionedRows):
-    """Rows in files or behind a query, in memory that does not grow with them.
+    """Rows in files or behind a query.
 
-    Only a few parts are in memory at a time: one for each thread, and one more.
+    The first pass of a fit reads them and keeps them as numbers: in memory if they take at most
+    half of what a fit may take, otherwise in a scratch file. Where there is no room for that
+    either, every pass reads them again, and only a few partitions are in memory at a time: one for
+    each thread, and one more.
 
     Attributes
     ----------
@@ -41,6 +47,8 @@ class RereadPartitions(PartitionedRows):
         self.first_rows: NDArray[np.int64] | None = None
         self.n_rows = n_rows
         self.watch: Callable[[int], None] | None = None
+        self._cache: PartitionCache | None = None
+        self._store: RowStore | None = None
 
     @property
     def n_bytes(self) -> int | None:
@@ -48,6 +56,29 @@ class RereadPartitions(PartitionedRows):
         if self.n_rows is None:
             return None
         return self.n_rows * self.n_features * self.converter.dtype.itemsize
+
+    def release(self) -> None:
+        """Drop what was kept of the rows between passes."""
+        self._cache = None
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    @property
+    def kept_in(self) -> str:
+        """Where the rows are between passes, for a sentence; empty if they are read again."""
+        if self._store is None or not self._store.complete:
+            return ""
+        folder = self._store.scratch_folder
+        return "memory" if folder is None else f"a scratch file in {folder}"
+
+    def _stored_pieces(self) -> Generator[Iterable[Partition], None, None]:
+        assert self._store is not None
+        for number, rows in self._store.partitions():
+            X = self._store.load(rows)
+            first = -1 if self.first_rows is None else int(self.first_rows[number])
+            yield [Partition(number, first, X, rows_as_frame(X, self.names), rows.weights)]
+            del X
 
     @abstractmethod
     def pieces(self) -> Generator[Iterable[Partition], None, None]:
@@ -57,8 +88,18 @@ class RereadPartitions(PartitionedRows):
         """Read all rows, put the question to them, and merge the answers in order."""
         merged: list[Result] = []
         done = 0
-        with closing(self.pieces()) as pieces:
-            tasks = (partial(_asked, step, piece) for piece in pieces)
+        if self._cache is None:
+            budget = memory_budget()
+            self._store = RowStore.for_rows(self.converter.dtype, self.n_bytes, budget // 2)
+            in_memory = self._store is not None and self._store.scratch_folder is None
+            self._cache = PartitionCache(budget - (self.n_bytes or 0 if in_memory else 0))
+        store = self._store
+        stored = store is not None and store.complete
+        with closing(self._stored_pieces() if stored else self.pieces()) as pieces:
+            tasks = (
+                partial(_asked, step, piece, self._cache, None if stored else store)
+                for piece in pieces
+            )
             with closing(in_turn(tasks, n_threads(self.n_jobs))) as results:
                 for rows, answers in results:
                     for answer in answers:
@@ -66,19 +107,28 @@ class RereadPartitions(PartitionedRows):
                     done += rows
                     if self.watch is not None:
                         self.watch(done)
+        if store is not None:
+            store.complete = True
         if not merged:
             raise ValueError("There are no rows; there must be some.")
         return merged[0]
 
 
-def _asked(step: MapReduceStep[Result], piece: Iterable[Partition]) -> tuple[int, list[Result]]:
+def _asked(
+    step: MapReduceStep[Result],
+    piece: Iterable[Partition],
+    cache: PartitionCache,
+    store: RowStore | None,
+) -> tuple[int, list[Result]]:
     """How many rows a piece has, and its answer; no answer where it has no rows."""
     merged: list[Result] = []
     rows = 0
     for partition in piece:
-        answer = step.map(partition)
+        answer = step.map(replace(partition, cache=cache.of(partition.number)))
         merged = [step.reduce(merged[0], answer) if merged else answer]
         rows += partition.n_rows
+        if store is not None:
+            store.add(partition)
         del partition  # before the next one is read
     return rows, merged
 

@@ -36,9 +36,13 @@ FINE_BINS, MOST_FINE_BINS = 64, 4096
 """Bins that one bin is divided into, and how many they may be if few bins share the bytes."""
 LISTED_ROWS = 4096
 """A bin with no more rows is not divided again: its distinct values are listed."""
+BESIDE_ROWS = 256
+"""A bin with no more rows is listed along with its neighbour."""
 
 RunPass = Callable[[HistogramRequests, HistogramRequests], Histograms]
 """Makes a pass for bins to sum and bins to list."""
+BeginSearch = Callable[[list["NodeSearch"]], None]
+"""Makes the first pass, and gives every node its bins."""
 MakeScore = Callable[[NDArray[np.int64]], BinScore]
 """Makes the score of a node from the summed statistics of all its rows."""
 
@@ -50,16 +54,17 @@ class NodeSearch:
     Attributes
     ----------
     group : group of the node's rows
-    edges : makes the first edges of a feature, about as many as the second argument says
     make_score : makes the score, once the sums are known
+    edges : makes the first edges of a feature, about as many as the second argument says; not
+        needed where rows have codes
     bins : the bins of every feature so far
     scans : their scores and bounds
     sums : summed statistics of the node's rows, once they are known
     """
 
     group: int
-    edges: Callable[[int, int], NDArray[np.float64]]
     make_score: MakeScore
+    edges: Callable[[int, int], NDArray[np.float64]] = lambda feature, n_bins: np.empty(0)
     bins: dict[int, FeatureBins] = field(default_factory=dict)
     scans: dict[int, BinScan | None] = field(default_factory=dict)
     score: BinScore | None = None
@@ -102,9 +107,36 @@ class NodeSearch:
                     hopeful |= (scan.bound == best.cost) & earlier
             found += [
                 CandidateBin(int(scan.bound[position]), self, feature, position)
-                for position in np.flatnonzero(hopeful).tolist()
+                for position in np.flatnonzero(hopeful | self._beside(feature, hopeful)).tolist()
             ]
-        return found
+        known = {(candidate.feature, candidate.position) for candidate in found}
+        around = self._around_best(best)
+        return found + [one for one in around if (one.feature, one.position) not in known]
+
+    def _beside(self, feature: int, hopeful: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Small bins next to hopeful ones: if the cut comes to lie between, no pass is needed."""
+        bins = self.bins[feature]
+        beside = np.zeros(len(bins), dtype=bool)
+        beside[1:] |= hopeful[:-1]
+        beside[:-1] |= hopeful[1:]
+        return np.asarray(beside & ~bins.is_exact & (bins.n_rows <= BESIDE_ROWS))
+
+    def _around_best(self, best: BinCut | None) -> list[CandidateBin]:
+        """The bins on either side of the best cut, if it is not known where their values end.
+
+        A bin at whose end the cut lies, but of which a center is the end, need not be looked into.
+        """
+        if best is None:
+            return []
+        bins = self.bins[best.feature]
+        assert self.score is not None
+        beside = [(bins.high, best.low), (bins.low, best.high)]
+        return [
+            CandidateBin(best.cost, self, best.feature, position)
+            for ends, value in beside
+            if not self.score.is_known(best.feature, value)
+            for position in np.flatnonzero((ends == value) & ~bins.is_exact).tolist()
+        ]
 
 
 def _check_same(sums: NDArray[np.int64], found: FeatureBins) -> None:
@@ -137,40 +169,43 @@ class CandidateBin:
         return float(bins.low[self.position]), float(bins.high[self.position])
 
 
-def find_cuts(
+def find_cuts(nodes: list[NodeSearch], n_stats: int, begin: BeginSearch, run_pass: RunPass) -> None:
+    """Find the ``best`` cut of every node.
+
+    ``n_stats``: number of statistics per row. ``begin``: makes the first pass.
+    """
+    begin(nodes)
+    while candidates := [candidate for node in nodes for candidate in node.candidates()]:
+        _divide(_most_promising(candidates, n_stats), n_stats, run_pass)
+
+
+def find_cuts_by_value(
     nodes: list[NodeSearch], features: list[int], n_stats: int, run_pass: RunPass
 ) -> None:
-    """Find the ``best`` cut of every node; as many at a time as `RESULT_BYTES` allow.
-
-    ``n_stats``: number of statistics per row.
-    """
+    """The same on rows without codes; as many nodes at a time as `RESULT_BYTES` allow."""
     least = len(features) * FEWEST_BINS * _bin_bytes(n_stats)
     together = max(1, RESULT_BYTES // max(least, 1))
+
+    def begin(some: list[NodeSearch]) -> None:
+        room = RESULT_BYTES // (_bin_bytes(n_stats) * len(some) * len(features))
+        n_bins = min(COARSE_BINS, max(FEWEST_BINS, room))
+        requests = HistogramRequests.of(
+            HistogramRequest(node.group, feature, node.edges(feature, n_bins))
+            for node in some
+            for feature in features
+        )
+        found = run_pass(requests, HistogramRequests.of([])).bins
+        numbers = iter(range(len(some) * len(features)))
+        for node in some:
+            node.begin({f: found[requests.bins(next(numbers))].with_rows() for f in features})
+
     for at in range(0, len(nodes), together):
-        _find_together(nodes[at : at + together], features, n_stats, run_pass)
+        find_cuts(nodes[at : at + together], n_stats, begin, run_pass)
 
 
 def _bin_bytes(n_stats: int) -> int:
     """Bytes of a bin: its sums, and its least and greatest value."""
     return 8 * (n_stats + 2)
-
-
-def _find_together(
-    nodes: list[NodeSearch], features: list[int], n_stats: int, run_pass: RunPass
-) -> None:
-    room = RESULT_BYTES // (_bin_bytes(n_stats) * len(nodes) * len(features))
-    n_bins = min(COARSE_BINS, max(FEWEST_BINS, room))
-    requests = HistogramRequests.of(
-        HistogramRequest(node.group, feature, node.edges(feature, n_bins))
-        for node in nodes
-        for feature in features
-    )
-    found = run_pass(requests, HistogramRequests.of([])).bins
-    numbers = iter(range(len(nodes) * len(features)))
-    for node in nodes:
-        node.begin({f: found[requests.bins(next(numbers))].with_rows() for f in features})
-    while candidates := [candidate for node in nodes for candidate in node.candidates()]:
-        _divide(_most_promising(candidates, n_stats), n_stats, run_pass)
 
 
 def _most_promising(candidates: list[CandidateBin], n_stats: int) -> list[CandidateBin]:

@@ -65,6 +65,10 @@ class BinScore(ABC):
     def scan(self, feature: int, bins: FeatureBins) -> BinScan | None:
         """Score the bins of a feature; None where no cut is possible."""
 
+    def is_known(self, feature: int, value: float) -> bool:
+        """Whether the end of a cut is a value by itself, whatever rows have it."""
+        return False
+
 
 @dataclass(frozen=True)
 class PrefixScore(BinScore):
@@ -145,6 +149,10 @@ class MistakeScore(BinScore):
     limits: Limits
     prices: NDArray[np.int64] | None
     shift: int
+
+    def is_known(self, feature: int, value: float) -> bool:
+        """Whether a center of the node has this value."""
+        return bool((self.centers[feature] == value).any())
 
     def scan(self, feature: int, bins: FeatureBins) -> BinScan | None:
         """Score cuts after every bin and every center that leave centers on both sides."""

@@ -23,17 +23,26 @@ class FeatureBins:
         and ``low > high`` where there are no rows
     sums : (m, k + 1 or k + 2), the summed row statistics of each bin: k numbers, the weight, and
         the number of rows unless that is the weight
+    exact : (m,), whether ``low`` and ``high`` are values of rows in the bin; otherwise its rows lie
+        between them. None where all are exact
     """
 
     low: Floats
     high: Floats
     sums: NDArray[np.int64]
+    exact: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.low)
 
     def __getitem__(self, bins: slice | NDArray[np.bool_]) -> FeatureBins:
-        return FeatureBins(self.low[bins], self.high[bins], self.sums[bins])
+        exact = None if self.exact is None else self.exact[bins]
+        return FeatureBins(self.low[bins], self.high[bins], self.sums[bins], exact)
+
+    @property
+    def is_exact(self) -> NDArray[np.bool_]:
+        """Whether the range of each bin is exact."""
+        return np.ones(len(self), dtype=bool) if self.exact is None else self.exact
 
     @property
     def n_rows(self) -> NDArray[np.int64]:
@@ -56,6 +65,7 @@ class FeatureBins:
             np.concatenate([piece.low for piece in pieces]),
             np.concatenate([piece.high for piece in pieces]),
             np.concatenate([piece.sums for piece in pieces]),
+            np.concatenate([piece.is_exact for piece in pieces]),
         )
 
     def plus(self, other: FeatureBins) -> FeatureBins:

@@ -6,22 +6,25 @@ which node a row is in, and the bins that are wanted of each node and feature.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.costs import CostTable
+from treemeans.partitioned.clustering.fixed_point_columns import sum_by_group
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
 from treemeans.partitioned.partition_costs import CostTableBuilder
 from treemeans.partitioned.tree_growth.feature_bins import FeatureBins
+from treemeans.rows import as_points
 
 FAST_WIDTHS = (4, 8, 12, 16)
 """Numbers of statistics per row that the kernel adds fastest; zeros fill up to the next."""
+LISTED_VALUES = 2**20
+"""Values of a partition that are listed at a time, about."""
 
 
 class HistogramRequest(NamedTuple):
@@ -74,24 +77,45 @@ class HistogramRequests:
         return slice(int(self.first[request]) - request, int(self.first[request + 1]) - request - 1)
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(
+        self,
+    ) -> tuple[
+        NDArray[np.int32],
+        NDArray[np.int32],
+        NDArray[np.int64],
+        NDArray[np.float64],
+        NDArray[np.uint8],
+    ]:
         """The arguments of the kernels."""
         return self.group, self.feature, self.first, self.edges, self.wanted
 
 
 @dataclass(frozen=True)
 class RowRouter:
-    """Sends rows down a tree. ``group`` is that of the rows ending in each node; negative: none."""
+    """Sends rows down a tree. ``group`` is that of the rows ending in each node; negative: none.
+
+    Attributes
+    ----------
+    feature, threshold, left, right : of each node, parents before children; feature < 0: a leaf
+    group : of each node
+    keys : identity of each node as the tree grows; None where no pass continues another
+    token : tells the tree from others
+    """
 
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     group: NDArray[np.int32]
+    keys: NDArray[np.int32] | None = None
+    token: str = ""
 
     def groups(self, partition: Partition) -> NDArray[np.int32]:
         """The group of each row; rows of weight 0 belong to none."""
-        found = self.of_points(partition.points)
+        if self.keys is None:
+            found = self.of_points(partition.points)
+        else:
+            found = self.group[self._continued(partition, self.keys)]
         if partition.weights is not None:
             found[partition.weights == 0] = -1
         return found
@@ -104,43 +128,65 @@ class RowRouter:
         assert found is not None  # the rows were checked
         return found
 
+    def _continued(self, partition: Partition, keys: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The node of each row. Rows go on from where they were in the last pass, if it is kept."""
+        kept = partition.cache.find("nodes", self.token)
+        if kept is None:
+            node = np.zeros(partition.n_rows, dtype=np.int32)
+        else:
+            place = np.zeros(max(int(keys.max()), int(kept.max())) + 1, dtype=np.int32)
+            place[keys] = np.arange(len(keys))  # a node that is no more: from the root again
+            node = place[kept]
+        if (self.feature[node] >= 0).any():
+            accepted = _core.descend(
+                partition.points, self.feature, self.threshold, self.left, self.right, node
+            )
+            assert accepted  # the rows were checked
+            partition.cache.keep("nodes", self.token, keys[node], node.nbytes)
+        return node
+
 
 @dataclass(frozen=True)
 class RowStats:
     """The statistics of a row that a search sums: k numbers, its weight, and a 1 that counts it.
 
-    By default the k numbers are the row's regrets. With ``members``, (n_groups, k), they are the
-    row's weight at its nearest center and zeros elsewhere, if that center is a member of the row's
-    group: rows that were separated from their center before count no more.
+    The k numbers are the row's regrets; or, with ``of_labels``, its weight at its nearest center
+    and zeros elsewhere.
 
     Attributes
     ----------
     weighted : whether weights matter; otherwise every row weighs 1, and the count is its weight
-    members : the centers that belong to each group, or None
+    of_labels : whether rows are counted by their nearest center
     """
 
     weighted: bool
-    members: NDArray[np.bool_] | None = None
+    of_labels: bool = False
 
-    def of(self, costs: CostTable, groups: NDArray[np.int32]) -> NDArray[np.int64]:
-        """(n, k + 1), or (n, k + 2) with weights."""
-        n, k = costs.regrets.values.shape
-        weights = costs.weights if self.weighted else None
-        stats = np.empty((n, k + 1 if weights is None else k + 2), dtype=np.int64)
-        stats[:, :k] = costs.regrets.values if self.members is None else self._home(costs, groups)
+    def weights(
+        self, cost_builder: CostTableBuilder, partition: Partition
+    ) -> NDArray[np.int64] | None:
+        """Weights of the rows, if they matter."""
+        weights = cost_builder.weights(partition) if self.weighted else None
+        # a light row must not round to no row
+        return None if weights is None else np.maximum(weights, 1)
+
+    def of(
+        self, cost_builder: CostTableBuilder, partition: Partition, rows: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        """Statistics of some rows: (len(rows), k + 1), or (len(rows), k + 2) with weights."""
+        k = cost_builder.reference.n_clusters
+        weights = self.weights(cost_builder, partition)
+        stats = np.zeros((len(rows), k + 1 if weights is None else k + 2), dtype=np.int64)
+        if self.of_labels:
+            home = cost_builder.weights(partition)
+            labels = cost_builder.labels(partition)[rows]
+            stats[np.arange(len(rows)), labels] = 1 if home is None else home[rows]
+        else:
+            stats[:, :k] = cost_builder.regrets(partition, rows)
         if weights is not None:
-            stats[:, k] = np.maximum(weights.values, 1)  # a light row must not round to no row
+            stats[:, k] = weights[rows]
         stats[:, -1] = 1
         return stats
-
-    def _home(self, costs: CostTable, groups: NDArray[np.int32]) -> NDArray[np.int64]:
-        assert self.members is not None
-        found = np.zeros(costs.regrets.values.shape, dtype=np.int64)
-        rows = np.flatnonzero(groups >= 0)
-        rows = rows[self.members[groups[rows], costs.nearest[rows]]]
-        weights = 1 if costs.weights is None else costs.weights.values[rows]
-        found[rows, costs.nearest[rows]] = weights
-        return found
 
 
 @dataclass(frozen=True)
@@ -222,6 +268,7 @@ class SumHistograms(MapReduceStep[Histograms]):
     row_stats : what is summed
     requests : the bins to sum
     value_requests : the bins whose distinct values are listed
+    filters : tells by their codes which rows are in no bin; None without codes
     """
 
     cost_builder: CostTableBuilder
@@ -229,13 +276,92 @@ class SumHistograms(MapReduceStep[Histograms]):
     row_stats: RowStats
     requests: HistogramRequests
     value_requests: HistogramRequests
+    filters: RowFilter | None = None
 
     def map(self, partition: Partition) -> Histograms:
         """Sum one partition."""
         groups = self.router.groups(partition)
-        stats = self.row_stats.of(self.cost_builder.build(partition), groups)
-        return Histograms.of(partition, groups, stats, self.requests, self.value_requests)
+        codes = None if self.filters is None else self.filters.codes(partition)
+        found: Histograms | None = None
+        for rows in self._slices(partition.n_rows, codes is not None):
+            here = self._of_rows(partition, rows, groups, codes)
+            found = here if found is None else found.plus(here)
+        assert found is not None  # a partition has rows
+        return found
+
+    def _slices(self, n_rows: int, filtered: bool) -> Iterator[slice]:
+        """Slices of rows whose lists of values stay small, even if every row is in every bin."""
+        share = 1.0 if self.filters is None or not filtered else self.filters.share
+        n_requests = len(self.requests.group) + len(self.value_requests.group)
+        n_groups = max(1, len(np.unique([*self.requests.group, *self.value_requests.group])))
+        size = int(LISTED_VALUES / max(share * n_requests / n_groups, 1e-9))
+        size = max(4096, min(size, n_rows))
+        return (slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size))
+
+    def _of_rows(
+        self,
+        partition: Partition,
+        rows: slice,
+        groups: NDArray[np.int32],
+        codes: NDArray[np.uint8 | np.uint16] | None,
+    ) -> Histograms:
+        whole = rows.stop - rows.start == partition.n_rows
+        points = partition.points if whole else as_points(partition.X[rows])
+        some = None if codes is None else np.ascontiguousarray(codes[:, rows])
+        keep = keep_values = None
+        if self.filters is not None and codes is not None:
+            keep, keep_values = self.filters.requests, self.filters.value_requests
+        here = np.ascontiguousarray(groups[rows])
+        fine = _core.grouped_values(points, here, *self.requests.arrays, codes=some, keep=keep)
+        listed = _core.grouped_values(
+            points, here, *self.value_requests.arrays, codes=some, keep=keep_values
+        )
+        n_fine = len(fine[0])
+        place, of = np.unique(np.concatenate([fine[1], listed[1]]), return_inverse=True)
+        stats = self.row_stats.of(self.cost_builder, partition, place + np.int32(rows.start))
+        return Histograms(
+            _binned(fine[0], fine[2], stats[of[:n_fine]], len(self.requests.wanted)),
+            ValueSums.of(listed[0], listed[2], stats[of[n_fine:]]),
+        )
 
     def reduce(self, one: Histograms, other: Histograms) -> Histograms:
         """Add two results."""
         return one.plus(other)
+
+
+@dataclass(frozen=True)
+class RowFilter:
+    """Tells by its code whether a row may be in a bin, so that few values are read.
+
+    Attributes
+    ----------
+    token : of the edges of the codes
+    requests, value_requests : (requests, codes), whether a row with a code may be in a bin
+    share : about what share of the rows of a group are in the bins of a request
+    """
+
+    token: str
+    requests: NDArray[np.uint8]
+    value_requests: NDArray[np.uint8]
+
+    @property
+    def share(self) -> float:
+        """About what share of the rows are in the bins of a request."""
+        kept = np.concatenate([self.requests.mean(axis=1), self.value_requests.mean(axis=1)])
+        return float(kept.mean()) if len(kept) else 0.0
+
+    def codes(self, partition: Partition) -> NDArray[np.uint8 | np.uint16] | None:
+        """The codes of a partition, if they are kept."""
+        found: NDArray[np.uint8 | np.uint16] | None = partition.cache.find("codes", self.token)
+        return found
+
+
+def _binned(
+    bins: NDArray[np.int64], values: NDArray[np.float64], stats: NDArray[np.int64], n_bins: int
+) -> FeatureBins:
+    """Sum the statistics of rows by bin, with the range of their values."""
+    low, high = np.full(n_bins, np.inf), np.full(n_bins, -np.inf)
+    np.minimum.at(low, bins, values)
+    np.maximum.at(high, bins, values)
+    sums = sum_by_group(stats, bins.astype(np.int32), n_bins)
+    return FeatureBins(low, high, sums)

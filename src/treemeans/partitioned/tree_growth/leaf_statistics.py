@@ -78,7 +78,7 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
     def map(self, partition: Partition) -> LeafStatistics:
         """Sum one partition."""
         groups = self.router.of_points(partition.points)
-        costs = self.cost_builder.build(partition)
+        costs = self.cost_builder.cached(partition)
         nearest = costs.nearest
         if self.reference is not self.cost_builder.reference:
             nearest = prices_of(partition, self.reference)[1]

@@ -25,6 +25,7 @@ def grow_imm(tree: PartitionedTree, progress: Progress) -> None:
     """Cut a tree of one leaf until every leaf holds one center (IMM)."""
     by_feature = np.ascontiguousarray(tree.data.columns.T)
     separate(tree, by_feature, PartitionedMistakeSearch(tree, by_feature), progress)
+    tree.forget_sums(RowStats(tree.data.weights_matter, of_labels=True))
 
 
 class PartitionedMistakeSearch:
@@ -66,14 +67,10 @@ class PartitionedMistakeSearch:
             for node, members in self._open.items()
             if len(members) > 1 and node not in self._found and tree.may_cut(node)
         ]
-        members = np.zeros((len(nodes), data.n_clusters), dtype=bool)
-        for group, node in enumerate(nodes):
-            members[group, self._open[node]] = True
         found = tree.search_cuts(
             [tree.node(node) for node in nodes],
-            RowStats(data.weights_matter, members),
+            RowStats(data.weights_matter, of_labels=True),
             [self._score_of(self._open[node]) for node in nodes],
-            [self._by_feature[:, self._open[node]] for node in nodes],
         )
         self._found.update(zip(nodes, (cut for cut, _ in found), strict=True))
 

@@ -13,6 +13,7 @@ from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Res
 from treemeans.partitioned.partition import Partition
 from treemeans.partitioned.partition_costs import CostTableBuilder, CostTotals
 from treemeans.partitioned.row_summary import RowSummary
+from treemeans.partitioned.tree_growth.code_edges import CodeEdges, CodeRanges
 from treemeans.reference import Reference
 
 
@@ -27,6 +28,7 @@ class PartitionedData:
     cost_builder : how a partition prices its rows
     columns : (k, d), the reference's centers in the columns of the rows
     cost_totals : sums over all rows
+    edges, ranges : of the codes of the rows
     user_limits : the limits as the user set them, in rows
     allowed : (d,), the features that may be cut
     """
@@ -36,6 +38,8 @@ class PartitionedData:
     cost_builder: CostTableBuilder
     columns: NDArray[np.float64]
     cost_totals: CostTotals
+    edges: CodeEdges
+    ranges: CodeRanges
     user_limits: Limits
     allowed: NDArray[np.bool_]
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.growth.growing_tree import Cut, GrowingTree, between
-from treemeans.partitioned.tree_growth.best_cuts import MakeScore, NodeSearch, find_cuts
+from treemeans.partitioned.tree_growth.best_cuts import (
+    RESULT_BYTES,
+    MakeScore,
+    NodeSearch,
+    find_cuts,
+)
 from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore, surrogate_score
-from treemeans.partitioned.tree_growth.feature_bins import quantile_edges
+from treemeans.partitioned.tree_growth.code_pass import SumCodes
 from treemeans.partitioned.tree_growth.histogram_pass import (
-    HistogramRequest,
     HistogramRequests,
     Histograms,
+    RowFilter,
     RowRouter,
     RowStats,
     SumHistograms,
@@ -23,6 +30,11 @@ from treemeans.partitioned.tree_growth.histogram_pass import (
 from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
 from treemeans.rows import as_points
 from treemeans.split import Split
+
+PASS_BYTES = 2 * RESULT_BYTES
+"""About the size of the sums of codes that a pass may return."""
+KEPT_BYTES = 4 * PASS_BYTES
+"""Most bytes of sums that the driver keeps, to subtract a child's from its parent's."""
 
 
 @dataclass(eq=False)
@@ -36,6 +48,8 @@ class PartitionedNode:
     searched : whether its best cut is known
     cut : that cut; None if there is none
     feature, threshold, children : how the node is cut, if it is
+    parent : the node above it
+    histograms : sums by code of the statistics of a kind, as long as they are kept
     """
 
     depth: int = 0
@@ -45,13 +59,27 @@ class PartitionedNode:
     feature: int = -1
     threshold: float = np.nan
     children: tuple[PartitionedNode, PartitionedNode] | None = None
+    parent: PartitionedNode | None = None
+    histograms: dict[RowStats, NDArray[np.int64]] = field(default_factory=dict)
+    key: int = -1
+
+    @property
+    def sibling(self) -> PartitionedNode | None:
+        """The other child of the parent."""
+        if self.parent is None or self.parent.children is None:
+            return None
+        first, second = self.parent.children
+        return second if self is first else first if self is second else None
 
     def divide(self, feature: int, threshold: float) -> tuple[PartitionedNode, PartitionedNode]:
         """Cut the node. The best cut knows the sums of its children: no pass is needed."""
         known = self.children is not None and (feature, threshold) == (self.feature, self.threshold)
         if not known:
             self.feature, self.threshold = feature, threshold
-            self.children = PartitionedNode(self.depth + 1), PartitionedNode(self.depth + 1)
+            self.children = (
+                PartitionedNode(self.depth + 1, parent=self),
+                PartitionedNode(self.depth + 1, parent=self),
+            )
             if self.sums is not None and self._is_best(feature, threshold):
                 assert self.cut is not None
                 left = np.array(self.cut.left, dtype=np.int64)
@@ -98,6 +126,9 @@ class PartitionedTree(GrowingTree):
         self.totals = _Totals(self)
         self._features = np.flatnonzero(data.allowed).tolist()
         self._nodes = [PartitionedNode()]
+        self._keys = itertools.count()
+        self._token = uuid.uuid4().hex
+        self._kept_bytes = 0
         self._labelled = False
         self.add_leaf(0, 0)
 
@@ -226,55 +257,171 @@ class PartitionedTree(GrowingTree):
         nodes: Sequence[PartitionedNode],
         row_stats: RowStats,
         scores: Sequence[MakeScore],
-        edges: Sequence[NDArray[np.float64]] | None = None,
     ) -> list[tuple[BinCut | None, NDArray[np.int64]]]:
-        """The best cut of each node by its score, and the summed statistics of its rows.
+        """The best cut of each node by its score, and the summed statistics of its rows."""
+        found: list[tuple[BinCut | None, NDArray[np.int64]]] = []
+        for some in self._batches(range(len(nodes)), row_stats):
+            targets = [nodes[number] for number in some]
+            found += self._search_together(targets, row_stats, [scores[n] for n in some])
+        return found
 
-        ``edges``: for each node, (n_features, m) values that must not lie inside a bin.
-        """
+    def _search_together(
+        self,
+        nodes: list[PartitionedNode],
+        row_stats: RowStats,
+        scores: list[MakeScore],
+    ) -> list[tuple[BinCut | None, NDArray[np.int64]]]:
+        data = self.data
         router = self._router(nodes)
-        sample = self.data.summary.sample
-        groups = router.of_points(as_points(sample))
 
-        def search(number: int) -> NodeSearch:
-            rows = sample[groups == number]
-            none = np.empty((self.data.n_features, 0))
-            also = none if edges is None else edges[number]
-            return NodeSearch(
-                number, lambda f, n: quantile_edges(rows[:, f], n, also[f]), scores[number]
-            )
+        def begin(searches: list[NodeSearch]) -> None:
+            histograms = self._sum_codes(nodes, row_stats)
+            for search, histogram in zip(searches, histograms, strict=True):
+                pieces = np.split(histogram, self._first_bins[1:-1])
+                search.begin(
+                    {
+                        feature: data.ranges.with_sums(data.edges, feature, sums)
+                        for feature, sums in zip(self._features, pieces, strict=True)
+                    }
+                )
 
         def run_pass(requests: HistogramRequests, values: HistogramRequests) -> Histograms:
-            return self.data.map_reduce(
-                SumHistograms(self.data.cost_builder, router, row_stats, requests, values)
+            keep = data.edges.inside(requests), data.edges.inside(values)
+            filters = RowFilter(data.edges.token, *keep)
+            return data.map_reduce(
+                SumHistograms(data.cost_builder, router, row_stats, requests, values, filters)
             )
 
-        searches = [search(number) for number in range(len(nodes))]
-        find_cuts(searches, self._features, self.data.n_clusters + 2, run_pass)
+        searches = [NodeSearch(number, score) for number, score in enumerate(scores)]
+        find_cuts(searches, data.n_clusters + 2, begin, run_pass)
         found = []
         for done in searches:
             assert done.sums is not None
             found.append((done.best, done.sums))
         return found
 
+    # ---- sums by code ----------------------------------------------------------------------------
+    # Codes are the same in all nodes: a node's sums are those of its two children together. So only
+    # the smaller child of a node is summed, and the larger one is the difference.
+
+    @property
+    def _first_bins(self) -> NDArray[np.int64]:
+        """Where the bins of each feature begin in the sums of a node, and their end."""
+        sizes = [self.data.edges.n_bins(feature) for feature in self._features]
+        return np.concatenate([[0], np.cumsum(sizes)])
+
+    def _node_bytes(self, row_stats: RowStats) -> int:
+        width = self.data.n_clusters + (2 if row_stats.weighted else 1)
+        return max(1, 8 * width * int(self._first_bins[-1]))
+
+    def _batches(self, numbers: range, row_stats: RowStats) -> Iterator[list[int]]:
+        """As many nodes at a time as a pass may return the sums of."""
+        together = max(1, PASS_BYTES // self._node_bytes(row_stats))
+        return (list(numbers[at : at + together]) for at in range(0, len(numbers), together))
+
+    def _sum_codes(
+        self, nodes: Sequence[PartitionedNode], row_stats: RowStats
+    ) -> list[NDArray[np.int64]]:
+        """The sums by code of some nodes, in one pass at most."""
+        asked = self._to_sum(nodes, row_stats)
+        found: dict[PartitionedNode, NDArray[np.int64]] = {}
+        if asked:
+            found = dict(zip(asked, self._make_pass(asked, row_stats, self._features), strict=True))
+
+        def sums_of(node: PartitionedNode | None) -> NDArray[np.int64] | None:
+            return None if node is None else found.get(node, node.histograms.get(row_stats))
+
+        for node in nodes:
+            if sums_of(node) is None:
+                whole, part = sums_of(node.parent), sums_of(node.sibling)
+                assert whole is not None
+                assert part is not None
+                found[node] = whole - part
+        self._keep(found, row_stats)
+        return [found[node] if node in found else node.histograms[row_stats] for node in nodes]
+
+    def _to_sum(
+        self, nodes: Sequence[PartitionedNode], row_stats: RowStats
+    ) -> list[PartitionedNode]:
+        """The nodes to sum in a pass, so that the sums of all ``nodes`` follow."""
+        sizes = self._sample_sizes(nodes)
+        asked: list[PartitionedNode] = []
+        for node in nodes:
+            if row_stats in node.histograms or node in asked:
+                continue
+            sibling = node.sibling
+            has_parent = node.parent is not None and row_stats in node.parent.histograms
+            if sibling is None or not has_parent:
+                asked.append(node)
+            elif row_stats in sibling.histograms or sibling in asked:
+                continue  # it is the difference
+            else:
+                asked.append(min(sibling, node, key=lambda n: sizes.get(n, 0)))
+        return asked
+
+    def _sample_sizes(self, nodes: Sequence[PartitionedNode]) -> dict[PartitionedNode, int]:
+        """About how large nodes and their siblings are: rows of the sample."""
+        both = list(dict.fromkeys(n for node in nodes for n in (node, node.sibling) if n))
+        groups = self._router(both).of_points(as_points(self.data.summary.sample))
+        counts = np.bincount(groups[groups >= 0], minlength=len(both))
+        return dict(zip(both, counts.tolist(), strict=True))
+
+    def _keep(self, found: dict[PartitionedNode, NDArray[np.int64]], row_stats: RowStats) -> None:
+        """Keep sums while there is room; those of a parent go when both children have theirs."""
+        for node, sums in found.items():
+            if self._kept_bytes + sums.nbytes <= KEPT_BYTES:
+                node.histograms[row_stats] = sums
+                self._kept_bytes += sums.nbytes
+        for node in found:
+            parent, sibling = node.parent, node.sibling
+            if (
+                parent is not None
+                and row_stats in parent.histograms
+                and row_stats in node.histograms
+                and sibling is not None
+                and row_stats in sibling.histograms
+            ):
+                self._kept_bytes -= parent.histograms.pop(row_stats).nbytes
+
+    def forget_sums(self, row_stats: RowStats) -> None:
+        """Drop the sums by code of some statistics."""
+        for node in self._nodes[0].subtree():
+            dropped = node.histograms.pop(row_stats, None)
+            self._kept_bytes -= 0 if dropped is None else dropped.nbytes
+
+    def _make_pass(
+        self, nodes: Sequence[PartitionedNode], row_stats: RowStats, features: list[int]
+    ) -> NDArray[np.int64]:
+        return self.data.map_reduce(
+            SumCodes(
+                self.data.cost_builder,
+                self._router(nodes),
+                row_stats,
+                self.data.edges,
+                np.array(features, dtype=np.int32),
+                len(nodes),
+            )
+        )
+
     def _sum_rows(self, nodes: Iterable[PartitionedNode]) -> None:
-        """Sum the rows of nodes whose sums are unknown, in one pass with a single bin for each."""
+        """Sum the rows of nodes whose sums are unknown, in one pass.
+
+        If more cuts are to come, the sums by code are wanted next: the same pass gives both.
+        """
         unknown = [node for node in nodes if node.sums is None]
         if not unknown:
             return
-        everything = np.array([-np.inf, np.inf])
-        requests = [HistogramRequest(number, 0, everything) for number in range(len(unknown))]
-        found = self.data.map_reduce(
-            SumHistograms(
-                self.data.cost_builder,
-                self._router(unknown),
-                RowStats(self.data.weights_matter),
-                HistogramRequests.of(requests),
-                HistogramRequests.of([]),
-            )
-        )
-        for node, sums in zip(unknown, found.bins.sums, strict=True):
-            node.sums = sums
+        row_stats = RowStats(self.data.weights_matter)
+        if self.n_leaves >= self.max_leaves or len(self._features) == 0:
+            found = self._make_pass(unknown, row_stats, [0])
+            for node, sums in zip(unknown, found.sum(axis=1), strict=True):
+                node.sums = sums
+            return
+        first = slice(0, self.data.edges.n_bins(self._features[0]))
+        for some in self._batches(range(len(unknown)), row_stats):
+            targets = [unknown[number] for number in some]
+            for node, histogram in zip(targets, self._sum_codes(targets, row_stats), strict=True):
+                node.sums = histogram[first].sum(axis=0)
 
     def _router(self, targets: Sequence[PartitionedNode]) -> RowRouter:
         """The tree with all considered nodes; the groups are the positions of the targets."""
@@ -289,7 +436,15 @@ class PartitionedTree(GrowingTree):
             np.array(left, dtype=np.int32),
             np.array(right, dtype=np.int32),
             np.array([group.get(id(n), -1) for n in nodes], dtype=np.int32),
+            np.array([self._key_of(n) for n in nodes], dtype=np.int32),
+            self._token,
         )
+
+    def _key_of(self, node: PartitionedNode) -> int:
+        """The identity of a node, by which partitions know which rows it has."""
+        if node.key < 0:
+            node.key = next(self._keys)
+        return node.key
 
 
 class _Totals(Sequence[NDArray[np.int64]]):

@@ -17,7 +17,7 @@ from treemeans import _core
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
 from treemeans.partitioned.partition_costs import CostTableBuilder
-from treemeans.partitioned.tree_growth.best_cuts import NodeSearch, find_cuts
+from treemeans.partitioned.tree_growth.best_cuts import NodeSearch, find_cuts_by_value
 from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore, PrefixScore
 from treemeans.partitioned.tree_growth.feature_bins import quantile_edges
 from treemeans.partitioned.tree_growth.histogram_pass import (
@@ -126,7 +126,7 @@ def reoptimize_splits(
 
     def target(number: int) -> NodeSearch:
         rows = sample[groups == number]
-        return NodeSearch(number, _edges(rows, *current[number]), score)
+        return NodeSearch(number, score, _edges(rows, *current[number]))
 
     def score(sums: NDArray[np.int64]) -> BinScore:
         weight = int(sums[WEIGHT])
@@ -134,7 +134,7 @@ def reoptimize_splits(
 
     targets = [target(number) for number in range(len(current))]
     width = WEIGHT + (2 if weighs else 1)
-    find_cuts(targets, np.flatnonzero(data.allowed).tolist(), width, ask)
+    find_cuts_by_value(targets, np.flatnonzero(data.allowed).tolist(), width, ask)
     found = []
     for done in targets:
         assert done.sums is not None

@@ -1,0 +1,124 @@
+"""RowStore: rows that were read once, kept in memory or in a scratch file for later passes."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.partitioned.partition import Partition
+
+_SPARE = 1.25  # as many times the rows must fit the disk, or they are not written there
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """Where the rows of a partition are: in ``X``, or at ``offset`` of the scratch file."""
+
+    shape: tuple[int, int]
+    X: NDArray[Any] | None
+    offset: int
+    weights: NDArray[np.float64] | None
+
+
+class RowStore:
+    """Keeps the rows of partitions, as numbers.
+
+    A scratch file has no name: the system takes it back when it is closed, and when the process
+    ends for whatever reason. It is as large as the rows are as numbers.
+
+    Parameters
+    ----------
+    dtype : of the numbers
+    in_memory : whether rows stay in memory; otherwise they go to a scratch file
+    """
+
+    def __init__(self, dtype: np.dtype[Any], in_memory: bool) -> None:
+        self.dtype = dtype
+        self.complete = False
+        self._rows: dict[int, StoredRows] = {}
+        self._lock = threading.Lock()
+        self._end = 0
+        self._file: IO[bytes] | None = None
+        if not in_memory:
+            self._file = tempfile.TemporaryFile(prefix="treemeans-")  # noqa: SIM115
+
+    @classmethod
+    def for_rows(cls, dtype: np.dtype[Any], n_bytes: int | None, budget: int) -> Self | None:
+        """A store for so many bytes; None if there is room neither in memory nor on the disk.
+
+        ``budget``: bytes of memory that may be taken.
+        """
+        if n_bytes is None:
+            return None
+        if n_bytes <= budget:
+            return cls(dtype, True)
+        try:
+            free = shutil.disk_usage(tempfile.gettempdir()).free
+            return cls(dtype, False) if n_bytes * _SPARE <= free else None
+        except OSError:
+            return None
+
+    @property
+    def scratch_folder(self) -> str | None:
+        """The folder of the scratch file; None if rows are in memory."""
+        return None if self._file is None else tempfile.gettempdir()
+
+    def add(self, partition: Partition) -> None:
+        """Keep the rows of a partition. Any thread may do so."""
+        X, offset = partition.X, 0
+        kept: NDArray[Any] | None = X
+        if self._file is not None:
+            by_column = np.ascontiguousarray(X.T)  # then a pass reads only the columns it needs
+            with self._lock:
+                offset = self._end
+                self._end += -(-by_column.nbytes // mmap.ALLOCATIONGRANULARITY) * (
+                    mmap.ALLOCATIONGRANULARITY
+                )
+            _write_at(self._file.fileno(), by_column, offset)
+            kept = None
+        rows = StoredRows((X.shape[0], X.shape[1]), kept, offset, partition.weights)
+        with self._lock:
+            self._rows[partition.number] = rows
+
+    def partitions(self) -> Iterator[tuple[int, StoredRows]]:
+        """What is kept, in the order of the partitions."""
+        return iter(sorted(self._rows.items(), key=lambda item: item[0]))
+
+    def load(self, rows: StoredRows) -> NDArray[Any]:
+        """The numbers. Those in a scratch file are mapped: only what is looked at is read."""
+        if rows.X is not None:
+            return rows.X
+        assert self._file is not None
+        n, d = rows.shape
+        n_bytes = n * d * self.dtype.itemsize
+        mapped = mmap.mmap(
+            self._file.fileno(), n_bytes, access=mmap.ACCESS_READ, offset=rows.offset
+        )
+        return np.frombuffer(mapped, dtype=self.dtype).reshape(d, n).T
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.complete = False
+        self._rows.clear()
+        if self._file is not None:
+            self._file.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _write_at(file: int, values: NDArray[Any], offset: int) -> None:
+    """Write all of an array; the system may take some at a time."""
+    left = memoryview(values.reshape(-1).view(np.uint8).data)
+    while len(left):
+        done = os.pwrite(file, left, offset)
+        left, offset = left[done:], offset + done

@@ -107,7 +107,7 @@ class TableInput:
         options = self.options
         if as_numbers and options.missing == "keep":
             options = replace(options, missing="median")
-        table = read_table(self.path)
+        table = read_table(self.path, text=[*options.text, *options.category])
         schema = infer_schema(
             lambda names: iter([table.select(names)]),
             table.schema,

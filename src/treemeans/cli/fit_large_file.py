@@ -17,7 +17,7 @@ from treemeans.columns import Columns
 from treemeans.columns.table_schema import TableSchema
 from treemeans.files.file_errors import InputError, quoted, quoted_list, quoted_path
 from treemeans.files.file_schema import FileSchema, ReadOptions, infer_schema, refuse_problems
-from treemeans.files.read_table import read_batches
+from treemeans.files.read_table import decimal_mark, read_batches
 from treemeans.files.table_source import open_source
 from treemeans.files.write_table import TableWriter
 from treemeans.partitioned import PartitionedRows
@@ -125,7 +125,7 @@ def _infer(
     options: ReadOptions,
 ) -> FileSchema:
     """The schema; the passes over parts take numbers, so each category becomes a column of them."""
-    found = infer_schema(batches, schema, options)
+    found = infer_schema(batches, schema, options, decimal_mark(schema))
     refuse_problems(found)
     if found.table.has_missing:
         lacking = [plan.name for plan in found.table.plans if plan.column and plan.n_missing]

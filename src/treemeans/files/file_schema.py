@@ -33,6 +33,14 @@ from treemeans.files.text_types import TextType, UnparsableTextError, parse_as
 
 MISSING = ("keep", "median", "drop")
 _NUMBERS = ("number", "integer", "flag")
+_WANTED = {"number": _NUMBERS, "date": ("date", "time")}  # option -> what a column may hold
+_HELD = {
+    "flag": "true and false",
+    "integer": "numbers",
+    "number": "numbers",
+    "date": "dates",
+    "time": "dates",
+}
 _BLOCK = 1 << 16  # rows that are encoded at once
 Batches = Callable[[list[str]], Iterator[Any]]
 
@@ -283,12 +291,20 @@ def _text_types(
             for name, found in types.items():
                 found.add(plain_values(batch.column(name)))
     problems = {}
+    for name in names:
+        wanted, kind = _wanted(name, options), arrow_kind(schema.field(name).type)
+        if wanted in _WANTED and kind not in ("text", "null", *_WANTED[wanted]):
+            what = "dates" if wanted == "date" else "numbers"
+            problems[name] = (
+                f"Column {name!r} cannot be read as {what}: it holds {_HELD.get(kind, kind)}; "
+                f"leave out --{wanted} {name}."
+            )
     for name, found in types.items():
         wanted = _wanted(name, options)
         if wanted and wanted not in ("text", found.name):
             problems[name] = _not_as_wanted(name, wanted, found)
         if wanted == "text":
-            found.candidates, found.unit = [], ""
+            found.candidates, found.unit, found.exception = [], "", ""
         elif not wanted and (problem := found.problem(name)):
             problems[name] = problem
     return types, problems

@@ -22,7 +22,12 @@ _ALL_ROWS = 1 << 40
 _DECIMAL = b"treemeans.decimal"  # key in the metadata of values that are given as text
 
 
-def read_table(source: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
+def read_table(
+    source: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    text: bool | Collection[str] = False,
+) -> pa.Table:
     r"""Read a whole file into memory.
 
     Parameters
@@ -31,6 +36,8 @@ def read_table(source: str | Path, columns: Sequence[str] | None = None) -> pa.T
         A file; ``-`` is standard input. The content shows the format, or else the name.
     columns : sequence of str, optional
         Those to read, in this order; all by default.
+    text : bool or collection of str
+        The columns of a CSV or TSV to give as text, as they are written.
 
     Returns
     -------
@@ -45,7 +52,8 @@ def read_table(source: str | Path, columns: Sequence[str] | None = None) -> pa.T
     >>> read_table(path).to_pydict()
     {'age': [31, 42], 'income': [1.5, 2.25]}
     """
-    return pa.Table.from_batches(list(read_batches(source, columns, batch_rows=_ALL_ROWS)))
+    batches = read_batches(source, columns, batch_rows=_ALL_ROWS, text=text)
+    return pa.Table.from_batches(list(batches))
 
 
 def read_batches(
@@ -97,8 +105,8 @@ def read_batches(
 
 
 def decimal_mark(data: Any) -> str:
-    """The mark before decimals in the values of ``data`` that are given as text."""
-    mark: bytes = (data.schema.metadata or {}).get(_DECIMAL, b".")
+    """The mark before decimals in the values of ``data``, or of a schema, that are text."""
+    mark: bytes = (getattr(data, "schema", data).metadata or {}).get(_DECIMAL, b".")
     return mark.decode()
 
 
@@ -111,17 +119,19 @@ def _text_batches(
     check_names(columns or (), text_format.names, source.label)
     decimal = text_format.decimal
     batches = read_text_batches(source, text_format, columns)
+    metadata = {_DECIMAL: decimal.encode()}
     if text is True:
-        metadata = {_DECIMAL: decimal.encode()}
         return (batch.replace_schema_metadata(metadata) for batch in batches)
     types: dict[str, TextType] = {}
     for batch in batches:
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
             types.setdefault(name, TextType(decimal)).add(values)
-    for name in text or ():
+    for name in {*(text or ())} & {*types}:
         types[name] = TextType(decimal, [])
     second_pass = read_text_batches(source, text_format, columns)
-    return (_parse_batch(batch, types) for batch in second_pass)
+    parsed = (_parse_batch(batch, types) for batch in second_pass)
+    # Amounts stay text, so that whoever parses them must know the mark.
+    return (batch.replace_schema_metadata(metadata) for batch in parsed)
 
 
 def _parse_batch(batch: pa.RecordBatch, types: dict[str, TextType]) -> pa.RecordBatch:

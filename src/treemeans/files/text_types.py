@@ -49,7 +49,8 @@ class TextType:
     decimal : the mark before decimals, a point or a comma
     candidates : the types that hold every value so far
     unit : the sign that all amounts have
-    exception : the first value that is no number, in a column that held numbers until then
+    exception : the first value that is no number
+    n_numbers : values that are numbers
     other_dates, separated : whether all values are dates, or numbers with separators of thousands,
         that can be read in more than one way; and an example
     codes : whether a value is a number with a leading zero, such as 00501
@@ -59,6 +60,7 @@ class TextType:
     candidates: list[str] = field(default_factory=lambda: list(TYPES))
     unit: str = ""
     exception: str = ""
+    n_numbers: int = 0
     n_values: int = 0
     other_dates: bool = True
     separated: bool = True
@@ -71,17 +73,27 @@ class TextType:
         if not len(present):
             return
         self.example = self.example or present[0].as_py()
-        were_numbers = self.n_values > 0 and "number" in self.candidates
         self.candidates = [name for name in self.candidates if self._holds(name, present)]
-        if were_numbers and "number" not in self.candidates and not self.candidates:
-            self.exception = first_not_number(present)
         self.n_values += len(present)
         self.codes = self.codes or bool(
             pc.any(pc.match_substring_regex(present, _LEADING_ZERO)).as_py()
         )
+        if "number" in self.candidates:
+            self.n_numbers += len(present)
+        else:
+            self._count_numbers(present)
         if not self.candidates:
             self.other_dates = self.other_dates and all_match(present, _OTHER_DATE)
             self.separated = self.separated and all_match(present, _SEPARATED_NUMBER)
+
+    def _count_numbers(self, present: Any) -> None:
+        """Count the numbers among values that are not all numbers, and note the first other."""
+        text = with_decimal_point(present, self.decimal)
+        are_numbers = pc.match_substring_regex(text, _NUMBER)
+        self.n_numbers += int(pc.sum(are_numbers).as_py() or 0)
+        if not self.exception:
+            others = pc.filter(present, pc.invert(are_numbers))
+            self.exception = str(others[0].as_py()) if len(others) else ""
 
     def _holds(self, name: str, present: Any) -> bool:
         """Whether all the values can be parsed as a type."""
@@ -112,6 +124,8 @@ class TextType:
     @property
     def written(self) -> str:
         """How the values are written, where that is worth a word."""
+        if self.name == "text" and 2 * self.n_numbers > self.n_values and self.exception:
+            return f"most values are numbers, but {self.exception!r} is not"
         if self.name != "amount":
             return ""
         return f"written with {self.unit}, read as numbers"
@@ -221,7 +235,8 @@ def parse_amounts(stripped: Any, decimal: str, unit: str = "") -> Any | None:
         bare = pc.replace_substring(bare, sign, "")
     bare = pc.replace_substring_regex(bare, r"\s", "")
     thousands = "," if decimal == "." else r"\."
-    groups = rf"^[+-]?(\d{{1,3}}({thousands}\d{{3}})+|\d+)([.,]\d+)?$"
+    point = r"\." if decimal == "." else ","
+    groups = rf"^[+-]?(\d{{1,3}}({thousands}\d{{3}})+|\d+)({point}\d+)?$"
     if not pc.all(pc.match_substring_regex(bare, groups), min_count=0).as_py():
         return None
     bare = pc.replace_substring_regex(bare, thousands, "")
@@ -238,12 +253,6 @@ def parse_booleans(stripped: Any) -> Any | None:
 def all_match(text: Any, pattern: str) -> bool:
     """Whether the pattern is found in every value; False if there are none."""
     return bool(pc.all(pc.match_substring_regex(text, pattern)).as_py())
-
-
-def first_not_number(text: Any) -> str:
-    """The first text that is no number; nothing if all are."""
-    others = pc.filter(text, pc.invert(pc.match_substring_regex(text, _NUMBER)))
-    return str(others[0].as_py()) if len(others) else ""
 
 
 def _timestamps(text: Any) -> Any | None:

@@ -1,0 +1,141 @@
+"""What the columns of a file are read as: the same for every format, and however it is read."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather
+from pyarrow import parquet as pq
+
+from treemeans.cli.fit_large_file import open_large_file
+from treemeans.files.file_errors import InputError
+from treemeans.files.file_schema import (
+    ReadOptions,
+    encode_for_model,
+    infer_schema,
+    refuse_problems,
+)
+from treemeans.files.read_table import decimal_mark, read_table
+
+ROWS = [
+    {
+        "zip": f"{501 + i % 3:05d}",
+        "rate": f"{i % 7}.5%",
+        "spend": f"€{1000 + i:,}.25",
+        "active": i % 3 == 0,
+        "day": f"2024-01-{i % 28 + 1:02d}",
+        "age": 20 + i % 40,
+        "plan": ["basic", "pro", "True"][i % 3],
+        "x": i * 0.25,
+    }
+    for i in range(60)
+]
+
+
+def _schema(path, options=None, *, n_parts=1):
+    options = options or ReadOptions()
+    table = read_table(path, text=[*options.text, *options.category])
+    step = -(-table.num_rows // n_parts)
+
+    def batches(names):
+        chosen = table.select(names)
+        return iter([chosen.slice(i, step) for i in range(0, table.num_rows, step)])
+
+    return infer_schema(batches, table.schema, options, decimal_mark(table)), table
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    table = pa.Table.from_pylist(ROWS)
+    names = list(ROWS[0])
+    lines = ["\t".join(map(str, row.values())) for row in ROWS]
+    (folder / "t.tsv").write_text("\n".join(["\t".join(names), *lines]) + "\n")
+    quoted = [",".join(f'"{value}"' for value in row.values()) for row in ROWS]
+    (folder / "t.csv").write_text("\n".join([",".join(names), *quoted]) + "\n")
+    (folder / "t.jsonl").write_text("\n".join(map(json.dumps, ROWS)) + "\n")
+    pq.write_table(table, folder / "t.parquet")
+    feather.write_feather(table, folder / "t.arrow")
+    return {path.suffix: path for path in folder.iterdir()}
+
+
+def test_every_format_is_read_alike(paths):
+    found = {suffix: _schema(path) for suffix, path in paths.items()}
+    expected, table = found[".csv"]
+    kinds = {column.name: column.kind for column in expected.columns}
+    assert kinds == {
+        "zip": "codes",
+        "rate": "number",
+        "spend": "number",
+        "active": "flag",
+        "day": "date",
+        "age": "integer",
+        "plan": "codes",
+        "x": "number",
+    }
+    assert expected.columns[0].categories == ("00501", "00502", "00503")
+    assert expected.columns[2].unit == "€"
+    X = expected.encode(table)
+    assert X[:3, 2].tolist() == [1000.25, 1001.25, 1002.25]
+    for suffix, (schema, other) in found.items():
+        assert schema.columns == expected.columns, suffix
+        assert str(schema.table) == str(expected.table), suffix
+        assert np.array_equal(schema.encode(other), X), suffix
+        # A model reads other files by its columns alone.
+        assert np.array_equal(encode_for_model(other, expected.columns), X), suffix
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_streamed_files_are_read_alike(paths, suffix):
+    whole, _ = _schema(paths[".csv"])
+    assert str(_schema(paths[suffix], n_parts=7)[0].table) == str(whole.table)
+    with open_large_file(str(paths[suffix]), ReadOptions()) as table:
+        assert str(table.schema) == str(whole.table)
+
+
+def test_amounts_with_a_decimal_comma(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("betrag;rate\n1.271,64 €;4,03%\n-3,50 €;12,5%\n")
+    schema, table = _schema(path)
+    assert schema.encode(table).tolist() == [[1271.64, 4.03], [-3.5, 12.5]]
+    again = read_table(path, text=True)
+    assert encode_for_model(again, schema.columns).tolist() == [[1271.64, 4.03], [-3.5, 12.5]]
+    with open_large_file(str(path), ReadOptions()) as streamed:
+        assert str(streamed.schema) == str(schema.table)
+
+
+def test_text_is_kept_as_it_is_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("version,x\n" + "1.50,1\n1.5,2\n2.0,3\n" * 9)
+    schema, _ = _schema(path, ReadOptions(text=["version"]))
+    assert schema.columns[0].categories == ("1.5", "1.50", "2.0")
+    with open_large_file(str(path), ReadOptions(text=["version"])) as streamed:
+        assert str(streamed.schema) == str(schema.table)
+
+
+def test_what_a_column_is_taken_for_is_said(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("code,x\n" + "".join(f"{i % 4 if i else 'none'},{i}\n" for i in range(30)))
+    schema, _ = _schema(path)
+    assert "most values are numbers, but 'none' is not" in str(schema.table)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"date": ["x"]}, "Column 'x' cannot be read as dates: it holds numbers"),
+        ({"number": ["day"]}, "Column 'day' cannot be read as numbers"),
+        ({"number": ["plan"]}, "Column 'plan' cannot be read as numbers: it holds 'basic'"),
+        ({"number": ["active"]}, ""),
+        ({"number": ["spend"]}, ""),
+        ({"date": ["day"]}, ""),
+    ],
+)
+def test_columns_that_are_not_what_the_user_says(paths, options, says):
+    schema, _ = _schema(paths[".csv"], ReadOptions(**options))
+    if not says:
+        refuse_problems(schema)
+        return
+    with pytest.raises(InputError, match=says):
+        refuse_problems(schema)

@@ -40,7 +40,7 @@ def test_rules_sql_and_report(folder):
     assert "cluster 1: class_1" in output
     assert "agree with the given labels" in output
     assert "k-means" not in output
-    assert "THEN 'class_0'" in output
+    assert "'class_0'" in output
     page = (folder / "wine_segment.html").read_text(encoding="utf-8")
     assert "class_2" in page
     assert "of the rows differ" in page

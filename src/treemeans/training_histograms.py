@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 FEW = 5  # rows; a bin has at least as many
 N_BINS = 10
 MOST_ROWS = 2**14  # of a sample
+_FEWEST_ROWS, _MOST_VALUES = 2**12, 2**21  # of a sample of many columns
 MOST_COLUMNS = 500  # with histograms, in a wide table: those that are cut first, then by spread
 _MOST_CATEGORIES = 100  # with a bin of their own
 _DIGITS = 3  # of an edge, counted from the spread of the column
@@ -26,10 +27,18 @@ _DIGITS = 3  # of an edge, counted from the spread of the column
 
 @dataclass(frozen=True)
 class TrainingSample:
-    """Some training rows, from which histograms are made when they are asked for."""
+    """Some training rows, from which histograms are made when they are asked for.
+
+    Attributes
+    ----------
+    X : the rows, of a wide table only the columns that have histograms
+    weights : of the rows; None where all are 1
+    features : numbers of the columns of X in the table; None where X has all of them
+    """
 
     X: Any
     weights: Floats | None
+    features: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -104,22 +113,30 @@ class TrainingHistograms:
     columns: tuple[ColumnHistogram, ...]
 
 
-def sample_rows(X: Any, weights: Floats | None) -> TrainingSample:
-    """Rows drawn evenly, one at random from each of ``MOST_ROWS`` equally long parts of the table.
+def sample_rows(
+    X: Any, weights: Floats | None, features: Sequence[int] | None = None
+) -> TrainingSample:
+    """Rows drawn evenly, one at random from each of ``MOST_ROWS`` equally long parts.
 
     That takes a few milliseconds for any number of rows, and an order of the table does no harm.
+
+    Parameters
+    ----------
+    features : the columns to keep, from `columns_to_count`; None for all
     """
-    n = X.shape[0]
-    if n <= MOST_ROWS:
-        rows: Any = slice(None)
-    else:
-        ends = np.arange(MOST_ROWS + 1) * n // MOST_ROWS
+    n, n_columns = X.shape[0], X.shape[1] if features is None else len(features)
+    most = min(MOST_ROWS, max(_FEWEST_ROWS, _MOST_VALUES // n_columns))
+    rows = np.arange(n)
+    if n > most:
+        ends = np.arange(most + 1) * n // most
         rows = np.random.default_rng(0).integers(ends[:-1], ends[1:])
     if sparse.issparse(X):
-        taken = X.tocsr()[rows] if n > MOST_ROWS else X.copy()
+        taken = X.tocsr()[rows] if n > most else X.copy()
+        taken = taken if features is None else taken[:, list(features)]
     else:
-        taken = np.array(X[rows])
-    return TrainingSample(taken, None if weights is None else np.array(weights[rows]))
+        taken = X[rows] if features is None else X[rows[:, None], list(features)]
+    kept = None if features is None else tuple(features)
+    return TrainingSample(taken, None if weights is None else np.array(weights[rows]), kept)
 
 
 def count_sample(
@@ -148,11 +165,16 @@ def count_sample(
     n_rows = float(X.shape[0])
     if weights is not None and len(weights):
         n_rows = float(weights.sum() ** 2 / (weights @ weights))
-    features = _features(X.shape[1], cut, spread)
+    features = sample.features
+    places: Sequence[int] = range(X.shape[1])
+    if features is None:
+        features = tuple(places)
+        chosen = columns_to_count(X.shape[1], cut, spread)
+        places = range(X.shape[1]) if chosen is None else chosen
     X = X.tocsc() if sparse.issparse(X) else X
     columns = []
-    for i in features:
-        values = column_of(X, i)
+    for place in places:
+        i, values = features[place], column_of(X, place)
         columns.append(
             _categories(i, values, weights) if categorical[i] else _numbers(i, values, weights)
         )
@@ -165,9 +187,13 @@ def column_of(X: Any, i: int) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def _features(n_features: int, cut: Sequence[int], spread: Floats) -> list[int]:
+def columns_to_count(n_features: int, cut: Sequence[int], spread: Floats) -> list[int] | None:
+    """Columns of a wide table that have histograms: those that are cut, then by their spread.
+
+    None where all have one.
+    """
     if n_features <= MOST_COLUMNS:
-        return list(range(n_features))
+        return None
     order = np.argsort(-spread, kind="stable").tolist()
     return sorted(list(dict.fromkeys([*sorted(cut), *order]))[: max(MOST_COLUMNS, len(set(cut)))])
 

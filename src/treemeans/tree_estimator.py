@@ -34,7 +34,7 @@ from treemeans.reference import Reference, fit_reference
 from treemeans.rows import Table, as_points
 from treemeans.threads import n_threads
 from treemeans.training_data import TrainingData
-from treemeans.training_histograms import sample_rows
+from treemeans.training_histograms import columns_to_count, sample_rows
 from treemeans.tree_model import TreeModel
 from treemeans.validation import (
     check_not_tiny,
@@ -211,7 +211,9 @@ class TreeEstimator(TreeModel):
             if any(np.isnan(column).any() for column in data.X.T):
                 tree = replace(tree, has_seen_missing=True)
         short = bool(self.round_thresholds)
-        sample = sample_rows(data.X, data.weights)
+        cut = np.unique(tree.feature[~tree.is_leaf]).tolist()
+        counted = columns_to_count(data.table.n_features, cut, result.spread)
+        sample = sample_rows(data.X, data.weights, counted)
         result = replace(result, tree=tree.with_gap(seen.gap), short=short, histograms=sample)
         self._fit_result = result.read_as(columns)
         self._set_fitted_attributes(tree.n_leaves)

@@ -74,6 +74,13 @@ def test_a_large_table_is_sampled_evenly_and_a_wide_one_keeps_what_is_cut():
     features = [column.feature for column in found.columns]
     assert len(features) == MOST_COLUMNS
     assert 3 in features
+    some = sample_rows(wide, None, features)
+    assert some.X.shape == (50, MOST_COLUMNS)
+    again = count_sample(some, np.zeros(2000, bool), [3], spread)
+    assert [column.counts.tolist() for column in again.columns] == [
+        column.counts.tolist() for column in found.columns
+    ]
+    assert [column.feature for column in again.columns] == features
     assert 2 * MOST_COLUMNS - 1 in features
 
 

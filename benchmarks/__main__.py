@@ -17,6 +17,7 @@ COMMANDS = {
         "benchmarks.trust",
         "false alarms, time and memory of stability and warnings (TRUST.md)",
     ),
+    "monitor": ("benchmarks.monitor", "false alarms, detection and time of drift (MONITOR.md)"),
     "compare": ("benchmarks.compare", "trees, labels, rules and SQL of two builds"),
 }
 

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.pages import machine
 from treemeans import ExKMC
 from treemeans.datasets import NAMES, load
+from treemeans.reference import KMedians
 
 HERE = Path(__file__).parent
 RESULTS, PAGE = HERE / "results" / "costs.json", HERE / "COSTS.md"
 LABELLED = tuple(name for name in NAMES if not name.startswith("synthetic"))
 SIZES = (1, 2, 4)  # numbers of leaves, in k
 SEEDS = (0, 1, 2, 3, 4)
-MOST_ROWS, MOST_VALUES = 20_000, 4_000_000  # of a set; evenly spaced rows of larger ones
+ROUNDS = 100  # of the search
+MOST_ROWS, MOST_VALUES = 8_000, 1_000_000  # of a set; evenly spaced rows of larger ones
 
 ABOVE_LABELS = """# Other costs
 
-Written by `python -m benchmarks costs`. Of a set with more than 20,000 rows or four million values
+Written by `python -m benchmarks costs`. Of a set with more than 8,000 rows or a million values
 evenly spaced rows are used; the tables say how many.
 
 ## Labels: `cost="labels"` beside CART
 
 Share of rows with their own label on the training rows, with k, 2 k and 4 k leaves, k the number of
 labels. CART is scikit-learn's `DecisionTreeClassifier(max_leaf_nodes=...)`; grown and refined are
-`ExKMC` with `refine="none"` and `refine="search"`.
+`ExKMC` with `refine="none"` and `refine="search"` (100 rounds).
 
 """
 ABOVE_KMEDIANS = """## k-medians
@@ -42,6 +47,16 @@ depth, for the surrogate cost.
 
 | set | rows | k | k leaves | 2 k | 4 k | worst at k | IMM, share of its bound |
 |---|--:|--:|--:|--:|--:|--:|--:|"""
+
+ABOVE_REFERENCES = """## The reference of k-medians
+
+k-medians cost over the least that any of them found, mean of five seeds, and seconds of processor
+time (median). kmedoids is FasterPAM of the package kmedoids, whose centers are rows; KMeans has ten
+starts. No package that is kept up has k-medians itself.
+
+| set | rows | k | KMedians | kmedoids | KMeans | s | s | s |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|"""
+SMALL = ("iris", "wine", "breast_cancer", "digits", "mice_protein")
 
 
 def some_rows(name: str) -> tuple[Any, Any, int, int]:
@@ -64,7 +79,7 @@ def labels_row(name: str) -> dict[str, Any]:
         for refine in ("none", "search"):
             tree = ExKMC(
                 None, reference=y, cost="labels", max_leaf_nodes=size * k, refine=refine,
-                random_state=0, n_jobs=1,
+                search_rounds=ROUNDS if refine == "search" else None, random_state=0, n_jobs=1,
             ).fit(X)  # fmt: skip
             found[f"{refine} {size}"] = float(tree.path_["accuracy"][-1])
     return found
@@ -87,6 +102,37 @@ def kmedians_row(name: str) -> dict[str, Any]:
     return {
         "set": name, "rows": X.shape[0], "of": n, "k": k,
         "ratios": {str(size): ratios[size] for size in SIZES}, "of bound": max(bounds),
+    }  # fmt: skip
+
+
+def reference_row(name: str) -> dict[str, Any]:
+    """k-medians cost of several references over that of `KMedians`, and seconds of processor."""
+    import kmedoids
+
+    X, _, k, n = some_rows(name)
+    X = np.asarray(X, dtype=np.float64)
+    costs: dict[str, list[float]] = {}
+    seconds: dict[str, list[float]] = {}
+    for seed in SEEDS:
+        for title, clusterer in (
+            ("KMedians", KMedians(k, random_state=seed)),
+            ("kmedoids", kmedoids.KMedoids(k, method="fasterpam", random_state=seed)),
+            ("KMeans", KMeans(k, n_init=10, random_state=seed)),
+        ):
+            begin = time.process_time()
+            if title == "kmedoids":
+                found = clusterer.fit(manhattan_distances(X))
+                centers = X[found.medoid_indices_]
+            else:
+                centers = clusterer.fit(X).cluster_centers_
+            seconds.setdefault(title, []).append(time.process_time() - begin)
+            own = manhattan_distances(X, centers).min(axis=1).sum()
+            costs.setdefault(title, []).append(float(own))
+    least = min(min(each) for each in costs.values())
+    return {
+        "set": name, "rows": X.shape[0], "of": n, "k": k,
+        "excess": {title: float(np.mean(costs[title]) / least) for title in costs},
+        "seconds": {title: float(np.median(seconds[title])) for title in costs},
     }  # fmt: skip
 
 
@@ -119,6 +165,13 @@ def page(results: dict[str, Any]) -> str:
         worst = f"{max(row['ratios']['1']):.3f}"
         cells = [row["set"], _rows(row), str(row["k"]), *means, worst, f"{row['of bound']:.1%}"]
         lines.append("| " + " | ".join(cells) + " |")
+    if results.get("reference"):
+        lines += ["", ABOVE_REFERENCES]
+    for row in results.get("reference", ()):
+        excess = [f"{value:.4f}" for value in row["excess"].values()]
+        seconds = [f"{value:.2f}" for value in row["seconds"].values()]
+        cells = [row["set"], _rows(row), str(row["k"]), *excess, *seconds]
+        lines.append("| " + " | ".join(cells) + " |")
     lines += ["", f"Measured on {results['machine']}.", ""]
     return "\n".join(lines)
 
@@ -138,17 +191,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kept: dict[str, Any] = {"labels": [], "kmedians": []}
     if RESULTS.exists() and not asked.fresh:
         kept = json.loads(RESULTS.read_text(encoding="utf-8"))
-    jobs = [("kmedians", kmedians_row, NAMES), ("labels", labels_row, LABELLED)]
+    jobs = [
+        ("reference", reference_row, SMALL),
+        ("kmedians", kmedians_row, NAMES),
+        ("labels", labels_row, LABELLED),
+    ]
     for part, measure, names in jobs:
         for name in names:
-            if name not in only or any(row["set"] == name for row in kept[part]):
+            if name not in only or any(row["set"] == name for row in kept.setdefault(part, [])):
                 continue
             kept[part].append(measure(name))
             kept[part].sort(key=lambda row: NAMES.index(row["set"]))
             kept["machine"] = machine()
             RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
             PAGE.write_text(page(kept), encoding="utf-8")
-            print(part, kept[part][-1] if name != names[-1] else name, flush=True)
+            print(part, name, flush=True)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from treemeans.reference import KMedians
 
 WINE = load_wine()
 X, Y = WINE.data, WINE.target
+WINE_FRAME = load_wine(as_frame=True).data
 NAMES = np.array(WINE.target_names)[Y]
 Z = StandardScaler().fit_transform(X)
 
@@ -176,6 +177,10 @@ def test_a_mixture_is_priced_by_its_responsibilities(kind, covariance_type):
     if own.max() < 600:
         assert model.inertia_ == pytest.approx(own.sum(), rel=1e-6)
     assert model.score(X) == pytest.approx(-model.inertia_)
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    assert ExKMC(None, reference=mixture, max_leaf_nodes=6).fit(frame).score(frame) == (
+        pytest.approx(-model.inertia_)
+    )
     assert f"agree with {kind.__name__}" in str(model.rules())
 
 
@@ -203,6 +208,16 @@ def test_means_of_a_mixture_with_another_cost():
     mixture = GaussianMixture(3, random_state=0).fit(X)
     model = ExKMC(None, reference=mixture, cost="kmeans").fit(X)
     np.testing.assert_array_equal(model.reference_centers_, mixture.means_)
+
+
+def test_a_table_that_is_not_all_numbers():
+    frame = WINE_FRAME.assign(region=np.where(X[:, 0] > 13, "north", "south"))
+    frame.loc[::11, "ash"] = np.nan
+    for parameters in ({"reference": NAMES, "cost": "labels"}, {"reference": NAMES}, FITS["table"]):
+        model = ExKMC(None, max_leaf_nodes=6, **parameters).fit(frame)
+        assert np.isfinite(model.cluster_centers_).all()
+        np.testing.assert_array_equal(model.predict(frame), model.labels_)
+        model.rules()
 
 
 # ---- tables of costs -----------------------------------------------------------------------------

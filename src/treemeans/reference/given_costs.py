@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from treemeans.warning_level import depth_in_package
 
@@ -121,6 +122,7 @@ def mixture_costs(mixture: Any, rows: Any) -> GivenCosts:
     component that is far away. Where nothing but probabilities is known, those that underflow
     count as the smallest float.
     """
+    rows = rows if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
     logarithms = getattr(mixture, "_estimate_log_prob_resp", None)
     if logarithms is not None:
         found = -np.asarray(logarithms(rows)[1], dtype=np.float64)

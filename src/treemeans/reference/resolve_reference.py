@@ -185,6 +185,8 @@ def fit_reference(
         check_clusterer(last_step(reference))
         fitted = _fitted_clone(last_step(reference), rows, sample_weight, random_state)
         ready = ready_reference(fitted, n_clusters, rows, rows, False, cost, noise)
+        if ready.has_own_costs:  # of prepared rows: other rows are not priced
+            return replace(ready, price_rows=None)
         return replace(ready, pipeline=prepared)
     if is_named:
         check_not_tiny(X)

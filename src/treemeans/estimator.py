@@ -16,6 +16,7 @@ from treemeans.limits import Limits
 from treemeans.optimal.prove import ProofBudget, prove
 from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.partitioned_fit import PartitionedFitOptions, check_base, fit_partitioned
+from treemeans.partitioned.readers.dask_partitions import DaskPartitions, is_dask
 from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.partitioned.tree_refinement.partitioned_refinement import RefineSettings
 from treemeans.progress import Progress
@@ -32,7 +33,6 @@ from treemeans.validation import (
     check_feature_costs,
     check_max_leaves,
     check_parameters,
-    quoted,
     tree_seed,
 )
 
@@ -382,16 +382,25 @@ class ExKMC(TreeEstimator):
 
     def _partitioned_cost(self) -> str:
         """The cost, if passes over partitions can measure it."""
-        costs = ("auto", "kmeans", "kmedians", "cosine")
+        costs: tuple[str, ...] = ("auto", "kmeans", "kmedians", "cosine")
+        if is_dask(self.reference) and self.cost == "labels":
+            costs = ("labels",)
         if not isinstance(self.cost, str) or self.cost not in costs:
             raise ValueError(
-                f"Partitioned rows are priced by centers: cost must be one of {quoted(costs)}; or "
-                "pass an array of a sample of the rows."
+                "Partitioned rows are priced by centers, or by cost='labels' and a dask series of "
+                "labels as reference; otherwise pass an array of a sample of the rows."
             )
-        if self.cost in costs[2:] and self.refine != "none":
+        if is_dask(self.reference) and self.cost != "labels":
+            raise ValueError('Labels of partitioned rows need cost="labels".')
+        if self.cost in ("kmedians", "cosine", "labels") and self.refine != "none":
             raise ValueError(
                 f'refine="{self.refine}" with cost="{self.cost}" needs all rows in one memory; use '
                 'refine="none", or pass an array of a sample of the rows.'
+            )
+        if self.cost == "labels" and self.feature_costs is not None:
+            raise ValueError(
+                'feature_costs with cost="labels" need all rows in one memory; pass an array of a '
+                "sample of the rows."
             )
         return "kmeans" if self.cost == "auto" else self.cost
 
@@ -404,6 +413,10 @@ class ExKMC(TreeEstimator):
             self.feature_names_in_ = rows.names
         base, limits, allowed = self._plan(rows.n_features)
         check_base(base)
+        cost = self._partitioned_cost()
+        label_names: tuple[str, ...] = ()
+        if isinstance(rows, DaskPartitions) and cost == "labels":
+            label_names = rows.take_labels(self.reference, self.noise)
         refining = None
         if self.refine == "optimal":
             raise ValueError(
@@ -423,7 +436,8 @@ class ExKMC(TreeEstimator):
             self.random_state,
             bool(self.verbose),
             refining,
-            self._partitioned_cost(),
+            cost,
+            label_names,
         )
         short = bool(self.round_thresholds)
         self._fit_result, rounds = fit_partitioned(rows, options, short=short)

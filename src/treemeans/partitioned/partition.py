@@ -13,6 +13,7 @@ from scipy import sparse
 from treemeans import _core
 from treemeans.columns.dates import dates_as_days
 from treemeans.partitioned.partition_cache import CacheEntry
+from treemeans.reference.given_labels import label_codes, plain_values
 from treemeans.rows import as_points
 from treemeans.rows.dense_points import NUMBER_TYPES
 
@@ -29,6 +30,7 @@ class Partition:
     raw : the same rows as the user gave them, for the transformers of a reference pipeline
     weights : weights of the rows; None where all are 1
     cache : what is kept of the partition between passes
+    labels : reference cluster of each row, -1 for noise; None where the reference has centers
     """
 
     number: int
@@ -37,6 +39,7 @@ class Partition:
     raw: Any
     weights: NDArray[np.float64] | None = None
     cache: CacheEntry = field(default_factory=CacheEntry, repr=False, compare=False)
+    labels: NDArray[np.int32] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -50,6 +53,30 @@ class Partition:
 
 
 @dataclass(frozen=True)
+class LabelColumn:
+    """The column of data frames that holds the labels of the reference.
+
+    Attributes
+    ----------
+    name : of the column, which is not one of X
+    values : the labels, in the order of their numbers
+    noise : what becomes of rows without a label, as in `ExKMC`
+    has_noise : whether there are rows that are left out as noise, which then weigh nothing
+    """
+
+    name: str
+    values: tuple[Any, ...] = ()
+    noise: str = "ignore"
+    has_noise: bool = False
+
+    def codes(self, raw: Any) -> NDArray[np.int32] | None:
+        """Clusters of the rows of a partition; None until the labels are known."""
+        if not self.values:
+            return None
+        return label_codes(plain_values(raw[self.name]), self.values, self.noise)
+
+
+@dataclass(frozen=True)
 class PartitionSchema:
     """What all partitions must have in common.
 
@@ -57,16 +84,21 @@ class PartitionSchema:
     ----------
     n_features : number of columns
     names : names of the columns; None where they have none, or some are not strings
+    labels : how a further column of data frames holds labels; None where there is none
     """
 
     n_features: int
     names: tuple[str, ...] | None = None
+    labels: LabelColumn | None = None
 
     def partition(self, number: int, first_row: int, raw: Any, weights: Any = None) -> Partition:
         """Check rows of any kind and make a `Partition` of them.
 
         NaN and infinity pass here: the first pass of a fit (`SummarizeRows`) refuses them.
         """
+        labels = None
+        if self.labels is not None:
+            labels, raw = self.labels.codes(raw), raw.drop(columns=[self.labels.name])
         table = np.asarray(self._numbers(number, raw))
         if table.ndim != 2 or table.shape[1] != self.n_features:
             raise ValueError(
@@ -81,7 +113,10 @@ class PartitionSchema:
                     f"{weights.shape}."
                 )
             check_weights(number, weights)
-        return Partition(number, first_row, table, raw, weights)
+        if labels is not None and self.labels is not None and self.labels.has_noise:
+            kept = (labels >= 0).astype(np.float64)
+            weights = kept if weights is None else weights * kept
+        return Partition(number, first_row, table, raw, weights, labels=labels)
 
     def _numbers(self, number: int, raw: Any) -> NDArray[Any]:
         if sparse.issparse(raw):

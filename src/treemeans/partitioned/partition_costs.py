@@ -29,7 +29,12 @@ def space_of(partition: Partition, reference: Reference) -> _core.Points:
 def prices_of(
     partition: Partition, reference: Reference
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
-    """Least cost, cheapest center and regrets of a partition's rows."""
+    """Least cost, cluster and regrets of a partition's rows."""
+    if reference.cost == "labels":
+        assert partition.labels is not None
+        nearest = np.maximum(partition.labels, 0)
+        regret = (nearest[:, None] != np.arange(reference.n_clusters)).astype(np.float64)
+        return np.zeros(partition.n_rows), nearest, regret
     if reference.pipeline is None:
         rows, points = partition.X, partition.points
     else:

@@ -67,6 +67,7 @@ class PartitionedFitOptions:
     verbose: bool
     refining: RefineSettings | None = None
     cost: str = "kmeans"
+    label_names: tuple[str, ...] = ()
 
 
 def check_base(base_tree: str | ThresholdTree) -> None:
@@ -124,7 +125,13 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
     rows.first_rows = summary.first_rows(rows.n_partitions)
     rows.expect_passes(_passes_for_reference(options) + _passes_for_tree(options))
     reference = fit_reference_on(
-        rows, summary, options.reference, options.n_clusters, options.random_state, options.cost
+        rows,
+        summary,
+        options.reference,
+        options.n_clusters,
+        options.random_state,
+        options.cost,
+        options.label_names,
     )
     cost_totals = rows.map_reduce(SumCosts.of(reference, summary))
     if reference.given:

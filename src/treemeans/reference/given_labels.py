@@ -53,25 +53,14 @@ def read_labels(labels: Any, n_rows: int, noise: str, name: str = "reference") -
     >>> read_labels(["b", "a", None, "b"], 4, "ignore")
     GivenLabels(codes=array([ 1,  0, -1,  1], dtype=int32), names=('a', 'b'))
     """
-    values = _plain_values(labels)
+    values = plain_values(labels)
     if len(values) != n_rows:
         raise ValueError(
             f"{name} has {len(values)} labels, but X has {n_rows} rows; there must be one for each "
             "row, in their order."
         )
-    is_noise = np.fromiter((_is_noise(value) for value in values), dtype=bool, count=n_rows)
-    kept = [value for value, out in zip(values, is_noise, strict=True) if not out]
-    distinct = _sorted(kept)
-    if len(distinct) + (noise == "cluster" and bool(is_noise.any())) < 2:
-        what = f"is {distinct[0]!r} for every row" if distinct else "has noise (-1 or NaN) only"
-        raise ValueError(f"{name} {what}; there must be at least two different labels.")
-    number = {value: i for i, value in enumerate(distinct)}
-    codes = np.full(n_rows, -1, dtype=np.int32)
-    codes[~is_noise] = [number[value] for value in kept]
-    names = _names(distinct)
-    if noise == "cluster" and is_noise.any():
-        codes[is_noise] = len(names)
-        names = (*names, _NOISE_NAME if _NOISE_NAME not in names else f"{_NOISE_NAME} (-1)")
+    distinct, names = number_labels(set(values), noise, name)
+    codes = label_codes(values, distinct, noise)
     if len(names) > n_rows // 2 and len(names) > 50:
         raise ValueError(
             f"{name} has {len(names)} different labels for {n_rows} rows; pass a column of "
@@ -80,7 +69,30 @@ def read_labels(labels: Any, n_rows: int, noise: str, name: str = "reference") -
     return GivenLabels(codes, names)
 
 
-def _plain_values(labels: Any) -> list[Any]:
+def number_labels(
+    values: set[Any], noise: str, name: str = "reference"
+) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """The labels among some values, in the order of their numbers, and the names of clusters."""
+    with_noise = noise == "cluster" and any(map(is_noise, values))
+    distinct = _sorted([value for value in values if not is_noise(value)])
+    if len(distinct) + with_noise < 2:
+        what = f"is {distinct[0]!r} for every row" if distinct else "has noise (-1 or NaN) only"
+        raise ValueError(f"{name} {what}; there must be at least two different labels.")
+    names = _names(distinct)
+    if with_noise:
+        names = (*names, _NOISE_NAME if _NOISE_NAME not in names else f"{_NOISE_NAME} (-1)")
+    return tuple(distinct), names
+
+
+def label_codes(values: list[Any], distinct: tuple[Any, ...], noise: str) -> NDArray[np.int32]:
+    """Number of each label; noise is -1, or the number after the last."""
+    number = {value: i for i, value in enumerate(distinct)}
+    other = len(distinct) if noise == "cluster" else -1
+    found = (other if is_noise(value) else number[value] for value in values)
+    return np.fromiter(found, dtype=np.int32, count=len(values))
+
+
+def plain_values(labels: Any) -> list[Any]:
     """The labels as Python values, which are equal and hash alike whatever they came in."""
     if hasattr(labels, "to_list"):  # series of pandas and polars: missing values stay what they are
         values = labels.to_list()
@@ -99,7 +111,8 @@ def _plain_values(labels: Any) -> list[Any]:
     return values
 
 
-def _is_noise(value: Any) -> bool:
+def is_noise(value: Any) -> bool:
+    """Whether a label stands for no cluster."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, int | float) and (value == -1 or value != value)

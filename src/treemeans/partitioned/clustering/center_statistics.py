@@ -103,9 +103,13 @@ class AssignToCenters(MapReduceStep[CenterStatistics]):
         found = CenterStatistics(0, np.zeros((k, summed.shape[1] + 1), dtype=np.int64), None)
         for rows in row_slices(partition.n_rows):
             weights = None if partition.weights is None else partition.weights[rows]
-            base, nearest, _ = centered_prices(
-                self.reference.cost, space[rows], self.reference.centers, 1
-            )
+            if partition.labels is not None:
+                nearest = np.maximum(partition.labels[rows], 0)
+                base = np.zeros(len(nearest))
+            else:
+                base, nearest, _ = centered_prices(
+                    self.reference.cost, space[rows], self.reference.centers, 1
+                )
             costs = base if weights is None else base * weights
             if not np.isfinite(costs).all():
                 raise ValueError(OVERFLOW)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from treemeans.reference import (
 )
 from treemeans.reference.given_labels import is_labels
 from treemeans.reference.lloyd import one_thread
+from treemeans.reference.resolve_reference import LABELS
 from treemeans.validation import check_enough_rows, is_named_reference
 
 Floats = NDArray[np.float64]
@@ -46,6 +47,7 @@ def fit_reference_on(
     n_clusters: int | None,
     random_state: Any,
     cost: str = "kmeans",
+    label_names: tuple[str, ...] = (),
 ) -> Reference:
     """Centers of ``reference``, which may be anything it may be in memory if passes can fit it.
 
@@ -61,10 +63,12 @@ def fit_reference_on(
         raise ValueError("sample_weight is zero for every row, so there is nothing to cluster.")
     if isinstance(reference, FrozenEstimator):
         reference = reference.estimator
+    if label_names:
+        return _labelled(partitions, summary, n_clusters, label_names)
     if is_labels(reference):
         raise ValueError(
-            "Labels of partitioned rows are not taken; pass an array of a sample of the rows, with "
-            "their labels as reference."
+            "Labels of partitioned rows must be a dask series with the partitions of X, which is a "
+            "dask data frame; or pass an array of a sample of the rows."
         )
     if cost not in ("auto", "kmeans"):
         if reference is None or (hasattr(reference, "fit") and not is_fitted(reference)):
@@ -84,6 +88,29 @@ def fit_reference_on(
             check_enough_rows(shape[0], k)
             return _fit(partitions, summary, reference, k, random_state)
     return centered_reference(reference, n_clusters, shape, "kmeans")
+
+
+def _labelled(
+    partitions: PartitionedRows,
+    summary: RowSummary,
+    n_clusters: int | None,
+    names: tuple[str, ...],
+) -> Reference:
+    """Labels that partitions bring with their rows; a pass finds the means of the clusters."""
+    if n_clusters is not None and n_clusters != len(names):
+        raise ValueError(
+            f"n_clusters={n_clusters}, but the labels have {len(names)} clusters; pass "
+            "n_clusters=None to take their number."
+        )
+    place = np.empty((len(names), 0))
+    reference = Reference(place, None, True, cost="labels", names=names, called=LABELS)
+    columns = FixedPointColumns.of(
+        summary.low, summary.high, summary.weight, summary.integer_weights
+    )
+    step = AssignToCenters(reference, columns, in_columns=True)
+    means = columns.means(partitions.map_reduce(step).sums)
+    middle = np.asarray(summary.low + (summary.high - summary.low) / 2)
+    return replace(reference, centers=np.where(np.isnan(means), middle, means))
 
 
 def centers_in_columns(

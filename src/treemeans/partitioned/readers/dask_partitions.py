@@ -14,11 +14,13 @@ from treemeans.columns.dates import date_columns
 from treemeans.columns.detect_columns import boolean_columns
 from treemeans.optional_imports import need
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
-from treemeans.partitioned.partition import PartitionSchema
+from treemeans.partitioned.partition import LabelColumn, PartitionSchema
 from treemeans.partitioned.readers.dask_pass import DaskScheduler, PassTimeout
 from treemeans.partitioned.readers.pass_task import PassReply, PassTask, size_of
 from treemeans.partitioned.readers.task_fusion import fused
+from treemeans.reference.given_labels import is_noise, number_labels, plain_values
 
+_LABELS = "labels of the reference"  # the column that holds them next to those of X
 FAN_IN = 8  # replies that are merged at a time
 
 
@@ -69,6 +71,31 @@ class DaskPartitions(PartitionedRows):
         self.dates = date_columns(X._meta) if self.is_frame else []
         self.booleans = boolean_columns(X._meta) if self.is_frame else []
         self._weights = None if sample_weight is None else self._partitioned(sample_weight)
+        self._labels: LabelColumn | None = None
+
+    def take_labels(self, labels: Any, noise: str) -> tuple[str, ...]:
+        """Use a dask series of the same partitions as labels of the rows; names of the clusters.
+
+        One pass finds the different labels.
+        """
+        if not self.is_frame or is_frame(labels) or is_array(labels):
+            raise ValueError(
+                "Labels of dask's rows must be a dask series with the partitions of X, a dask data "
+                "frame."
+            )
+        frame = labels.to_frame(name=_LABELS)
+        if frame.npartitions != self.n_partitions:
+            raise ValueError(
+                f"reference has {frame.npartitions} partitions, but X has {self.n_partitions}."
+            )
+        found = set()
+        for values in need("dask", "dask").compute(*labels.unique().to_delayed()):
+            found.update(plain_values(values))
+        distinct, names = number_labels(found, noise)
+        without = noise == "ignore" and any(map(is_noise, found))
+        self._rows = self._rows.assign(**{_LABELS: labels})
+        self._labels = LabelColumn(_LABELS, distinct, noise, without)
+        return names
 
     @classmethod
     def of(cls, X: Any, sample_weight: Any = None) -> DaskPartitions:
@@ -78,7 +105,8 @@ class DaskPartitions(PartitionedRows):
 
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
         """Put a question to all parts, and merge their answers in the order of the parts."""
-        schema = PartitionSchema(self.n_features, None if self.names is None else tuple(self.names))
+        names = None if self.names is None else tuple(self.names)
+        schema = PartitionSchema(self.n_features, names, self._labels)
         limit = PassTimeout.configured()
         task = PassTask(
             step,

@@ -225,6 +225,7 @@ def measure_leaves(
         spread=in_columns.spread(found.squares),
         cost=reference.cost,
         called=reference.called,
+        given_names=reference.names,
     )
     margins = found.margins
     return result, SplitValues(margins[:, :2], margins[:, 2], margins[:, 3], found.whole)

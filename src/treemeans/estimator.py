@@ -10,8 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.fit_result import measure
+from treemeans.fit_result import FitResult, measure
+from treemeans.group_data import GroupData
 from treemeans.growth import grow
+from treemeans.growth.limited_growth import LimitedTree, grow_within_limits
 from treemeans.limits import Limits
 from treemeans.optimal.prove import ProofBudget, prove
 from treemeans.partitioned.map_reduce import PartitionedRows
@@ -20,8 +22,10 @@ from treemeans.partitioned.readers.dask_partitions import DaskPartitions, is_das
 from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.partitioned.tree_refinement.partitioned_refinement import RefineSettings
 from treemeans.progress import Progress
+from treemeans.reference import Reference
 from treemeans.reference.given_costs import warn_if_forbidden
 from treemeans.refine import Budget, refine
+from treemeans.refine.limited_refinement import LimitedRefinement
 from treemeans.renamed_parameters import DEPRECATED, given, warn_renamed
 from treemeans.threads import n_threads
 from treemeans.training_data import TrainingData
@@ -29,11 +33,14 @@ from treemeans.tree import ThresholdTree
 from treemeans.tree_estimator import TreeEstimator
 from treemeans.validation import (
     check_allowed_features,
+    check_balance,
     check_base_tree,
     check_feature_costs,
     check_max_leaves,
     check_parameters,
+    check_protected,
     tree_seed,
+    without_protected,
 )
 
 
@@ -132,6 +139,23 @@ class ExKMC(TreeEstimator):
         mistakes (IMM, EMN), a share of the rows; a base tree that gives every center a leaf uses
         a costly feature all the same where no other tells two centers apart. The cost that
         refinement lowers includes it.
+    min_cluster_size, max_cluster_size : float, default=None
+        Least and largest weight of the rows in every cluster: their number, unless they have
+        sample weights. Below 1, a share of the weight of all rows. They hold exactly on the
+        training rows, at every size of the tree: the labels of its leaves are the cheapest within
+        the limits (an integer program), and cuts are chosen so that there are such labels.
+        ``path_`` starts at the smallest tree that has some.
+    balance : dict, default=None
+        Bounds on the share of groups in every cluster: ``{"gender": (0.3, 0.7)}`` for the share of
+        each value of a column, of a flag (0 and 1, or false and true) that of 1; or for some
+        values, ``{"gender": {"f": (0.3, 0.7)}}``. Columns are given by name or number, and may be
+        columns of X or of ``groups``, which is given to ``fit``.
+    protected : sequence of int or str, default=None
+        Columns that may not be cut, of X or of ``groups``. Costs are measured on those of X all
+        the same; a column of ``groups`` has no part in the clustering. ``rules()`` and reports say
+        how much of a column the clusters reveal all the same: R^2 of a number, Goodman and
+        Kruskal's tau of a category, which is how many wrong guesses of a row's value are avoided by
+        guessing from its cluster.
     round_thresholds : bool, default=False
         Take the shortest decimal in the gap around each threshold (500, not 502.13), and the first
         of a year, a month or a day for dates. No training row changes side.
@@ -186,7 +210,8 @@ class ExKMC(TreeEstimator):
         ``surrogate_cost``, ``kmeans_cost`` (the cost by ``cost``, of the tree's own clusters),
         ``ratio`` (of that to the reference's; infinite where the reference costs nothing),
         ``accuracy`` (share of rows with their reference label). Of a refined tree, from one leaf
-        a cluster on: the cheapest trees inside it (optimal pruning), whose costs never rise.
+        a cluster on: the cheapest trees inside it (optimal pruning), whose costs never rise. With
+        limits on clusters, from the smallest tree that can meet them.
     certificate_ : Certificate or None
         What is proven of the tree: ``cost``, ``lower_bound``, ``gap``, ``kind`` and ``status``;
         ``str`` says it in a sentence. None without ``refine="optimal"``, and for other sizes
@@ -200,6 +225,7 @@ class ExKMC(TreeEstimator):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> from treemeans import ExKMC
     >>> X = load_iris().data
@@ -220,6 +246,12 @@ class ExKMC(TreeEstimator):
     ('setosa', 'versicolor', 'virginica')
     >>> float((model.labels_ == load_iris().target).mean().round(2))
     0.99
+
+    No cluster of fewer than 45 flowers:
+
+    >>> model = ExKMC(3, max_leaf_nodes=6, min_cluster_size=45, random_state=0).fit(X)
+    >>> np.bincount(model.labels_).tolist()
+    [47, 50, 53]
 
     With as many leaves, a better tree:
 
@@ -248,6 +280,10 @@ class ExKMC(TreeEstimator):
         max_categories: int | None = None,
         allowed_features: Any = None,
         feature_costs: Any = None,
+        min_cluster_size: float | None = None,
+        max_cluster_size: float | None = None,
+        balance: Any = None,
+        protected: Any = None,
         round_thresholds: bool = False,
         n_random_trees: int = 10,
         n_jobs: int | None = None,
@@ -271,6 +307,10 @@ class ExKMC(TreeEstimator):
         self.max_categories = max_categories
         self.allowed_features = allowed_features
         self.feature_costs = feature_costs
+        self.min_cluster_size = min_cluster_size
+        self.max_cluster_size = max_cluster_size
+        self.balance = balance
+        self.protected = protected
         self.round_thresholds = round_thresholds
         self.n_random_trees = n_random_trees
         self.n_jobs = n_jobs
@@ -279,7 +319,7 @@ class ExKMC(TreeEstimator):
         self.max_iter = max_iter
         self.n_init = n_init
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Cluster X and build the tree that explains the clusters.
 
         Parameters
@@ -290,6 +330,8 @@ class ExKMC(TreeEstimator):
         y : ignored
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows; one of weight 0 as none.
+        groups : data frame or dict of str to array of shape (n_samples,), optional
+            Columns that ``balance`` and ``protected`` name, and that are not clustered by.
 
         Returns
         -------
@@ -309,11 +351,15 @@ class ExKMC(TreeEstimator):
         model = copy.copy(self)  # a fit that fails leaves no trace
         partitioned = as_partitioned(X, sample_weight)
         if partitioned is not None:
+            model._refuse_partitioned_limits(groups)
             model._fit_partitioned(partitioned)
             self.__dict__ = model.__dict__
             return self
         raw, X = X, model._validate(X, reset=True)
         base, limits, allowed = model._plan(X.shape[1])
+        group_data = model._group_data(groups, raw, X)
+        clusters = group_data.limits(self.min_cluster_size, self.max_cluster_size)
+        limits = replace(limits, clusters=clusters)
         data, reference = model._prepare(raw, X, sample_weight, limits, allowed)
         if self.refine == "optimal":
             model._refuse_mixed(data)
@@ -326,10 +372,16 @@ class ExKMC(TreeEstimator):
                 f'cost="{reference.cost}".'
             )
         max_leaves = check_max_leaves(self.max_leaf_nodes, reference.n_clusters, base)
-        with Progress("treemeans: leaves", max_leaves, bool(self.verbose)) as progress:
-            growing = grow(data, base, max_leaves, progress)
         model.n_iter_ = 1
-        if self.refine == "none":
+        with Progress("treemeans: leaves", max_leaves, bool(self.verbose)) as progress:
+            if clusters is None:
+                growing = grow(data, base, max_leaves, progress)
+            else:
+                clusters.refuse_impossible(data.costs, reference.n_clusters)
+                limited = grow_within_limits(data, base, max_leaves, progress)
+        if clusters is not None:
+            result = model._label_within_limits(data, limited, max_leaves, reference)
+        elif self.refine == "none":
             assert growing.base_labels is not None  # it was expanded
             result = measure(growing, data.centers, data, reference).of_grown(growing.base_labels)
         else:
@@ -351,7 +403,7 @@ class ExKMC(TreeEstimator):
                     refined, centers, certificate = prove(data, refined, centers, max_leaves, proof)
             result = measure(refined, centers, data, reference).of_refined()
             result = replace(result, certificate=certificate)
-        model._finish(result, data, raw)
+        model._finish(group_data.figures(result, data.weights), data, raw)
         if reference.costs is not None:
             warn_if_forbidden(reference.costs, model.labels_)
         self.__dict__ = model.__dict__
@@ -368,6 +420,47 @@ class ExKMC(TreeEstimator):
                 'refine="search", or encode and fill them in first.'
             )
 
+    def _label_within_limits(
+        self, data: TrainingData, tree: LimitedTree, max_leaves: int, reference: Reference
+    ) -> FitResult:
+        """Refine a tree whose clusters are within the limits, and label it at every size."""
+        if self.refine == "none":
+            result = measure(tree.growing, data.centers, data, reference)
+            return result.of_limited(tree.labels, refined=False)
+        refinement = LimitedRefinement(data, tree)
+        with Progress("treemeans: search", 1000, bool(self.verbose)) as progress:
+            rounds = given(self, "search_rounds")
+            budget = Budget(rounds, self.max_time, data.costs.cheapest, progress)
+            refinement.run(self.refine, max_leaves, budget)
+        self.n_iter_ += budget.rounds
+        result = measure(refinement.growing, refinement.centers, data, reference)
+        return result.of_limited(refinement.labels(), refined=True)
+
+    def _group_data(self, groups: Any, raw: Any, X: Any) -> GroupData:
+        """The columns that limits on clusters are about, looked up."""
+        encoded = self._encoded_table
+        return GroupData.of(
+            check_balance(self.balance),
+            check_protected(self.protected),
+            groups,
+            raw,
+            X,
+            getattr(self, "feature_names_in_", None),
+            None if encoded is None else encoded.columns,
+        )
+
+    def _refuse_partitioned_limits(self, groups: Any) -> None:
+        """Limits on clusters are about all rows at once."""
+        for name in ("min_cluster_size", "max_cluster_size", "balance", "protected"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} needs all rows in one memory; pass an array or a data frame, for "
+                    "example of a sample of the rows (allowed_features keeps columns out of the "
+                    "rules of a tree on partitioned rows)."
+                )
+        if groups is not None:
+            raise ValueError("groups needs all rows in one memory; pass an array or a data frame.")
+
     def _plan(
         self, n_features: int
     ) -> tuple[str | ThresholdTree, Limits, NDArray[np.bool_] | None]:
@@ -379,6 +472,10 @@ class ExKMC(TreeEstimator):
             self.min_samples_leaf, self.max_depth, costs, max_categories=self.max_categories
         )
         return base, limits, check_allowed_features(self.allowed_features, n_features, names)
+        limits = Limits(self.min_samples_leaf, self.max_depth, costs)
+        allowed = check_allowed_features(self.allowed_features, n_features, names)
+        protected = check_protected(self.protected)
+        return base, limits, without_protected(allowed, protected, n_features, names)
 
     def _partitioned_cost(self) -> str:
         """The cost, if passes over partitions can measure it."""

@@ -13,9 +13,10 @@ from scipy import sparse
 
 from treemeans import _core
 from treemeans.columns import Columns, plain_columns, round_thresholds
-from treemeans.cost_path import path_of
+from treemeans.cost_path import PATH_DTYPE, path_of, path_row, reconciled
 from treemeans.costs import OWN_COSTS, GroupCosts, GroupStatistics, KMeansCost, rounded_mean
 from treemeans.explain.cluster_names import automatic_names, checked_names
+from treemeans.explain.group_figures import GroupFigures
 from treemeans.explain.model_facts import Facts
 from treemeans.explain.warning_record import SegmentWarning
 from treemeans.growth import InMemoryTree
@@ -54,6 +55,7 @@ class FitResult:
     called : what the reference is called in words
     histograms : of the training columns, or rows to make them from; None if there are none
     warnings : what a look at the rows showed to be wrong with the clusters (`check_segments`)
+    groups : what the clusters of every size say about groups of rows; None if it was not asked
     """
 
     tree: ThresholdTree
@@ -76,6 +78,7 @@ class FitResult:
     called: str = "k-means"
     histograms: TrainingHistograms | TrainingSample | None = None
     warnings: tuple[SegmentWarning, ...] = ()
+    groups: GroupFigures | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickle holds counts, not the sample of rows that they are made from.
@@ -129,6 +132,43 @@ class FitResult:
         columns, leaves = plain_columns(self.tree.n_features), self.leaves.without_rows()
         return replace(self, sizes=sizes, path=path, columns=columns, leaves=leaves)
 
+    def of_limited(self, labels: Mapping[int, NDArray[np.int32]], *, refined: bool) -> FitResult:
+        """Add those of a tree within limits on clusters, whose labels differ from size to size.
+
+        ``labels``: of all nodes, by the number of leaves. Of a refined tree the cost of the
+        clusters never rises: where labels that cost less by the surrogate would raise it, the
+        smaller tree's are kept.
+        """
+        tree = replace(self.tree, label=labels[self.tree.n_leaves])
+        sizes: dict[int, Pruning] = {}
+        path = np.zeros(len(labels), dtype=PATH_DTYPE)
+        inherited: NDArray[np.int32] | None = None  # of the full tree's leaves
+        for i, (n_leaves, label) in enumerate(sorted(labels.items())):
+            inner = tree.cut_by(n_leaves)
+            ancestor = tree.ancestor_in(inner)
+            row = self._path_row(tree, n_leaves, label[ancestor][tree.leaves])
+            if i and refined and row[2] > path["kmeans_cost"][i - 1]:
+                assert inherited is not None
+                label = label.copy()
+                label[ancestor[tree.leaves]] = inherited
+                row = (n_leaves, *path[i - 1].item()[1:])
+            sizes[n_leaves], path[i] = Pruning(inner, label), row
+            inherited = label[ancestor][tree.leaves]
+        tree = replace(tree, label=sizes[tree.n_leaves].label)
+        columns = plain_columns(tree.n_features)
+        return replace(self, tree=tree, sizes=sizes, path=path, columns=columns)
+
+    def _path_row(
+        self, tree: ThresholdTree, n_leaves: int, labels: NDArray[np.int32]
+    ) -> tuple[int, float, float, float, float]:
+        """A row of the path; ``labels``: of the full tree's leaves."""
+        costs = reconciled(
+            float(tree.costs[tree.leaves, labels].sum()),
+            self.leaves.merged(labels, tree.n_clusters).cost,
+        )
+        right = float(self.hits[np.arange(len(labels)), labels].sum() / self.hits.sum())
+        return path_row(n_leaves, *costs, self.reference_cost, right)
+
     def read_as(self, columns: Columns) -> FitResult:
         """The same, with other columns: what is short for a number may not be so for a date."""
         if len(columns) != self.tree.n_features:
@@ -164,6 +204,7 @@ class FitResult:
             certificate="" if certificate is None else str(certificate),
             warnings=self.warnings,
             **self._row_counts(n_leaves),
+            **self._group_facts(n_leaves),
         )
 
     def _row_counts(self, n_leaves: int) -> dict[str, Any]:
@@ -186,6 +227,20 @@ class FitResult:
         if self.reference.start_agreement is not None:
             found["start_agreement"] = tuple(self.reference.start_agreement.tolist())
         return found
+
+    def with_groups(self, groups: GroupFigures) -> FitResult:
+        """The same, with what the clusters say about groups of rows."""
+        return replace(self, groups=groups)
+
+    def _group_facts(self, n_leaves: int) -> dict[str, Any]:
+        """What the clusters of a size say about groups of rows."""
+        if self.groups is None:
+            return {}
+        size = int(np.searchsorted(self.path["n_leaves"], n_leaves))
+        return {
+            "protected": self.groups.protected_at(size),
+            "balanced": self.groups.balanced_at(size),
+        }
 
     def certificate_at(self, n_leaves: int) -> Certificate | None:
         """What is proven of the tree of ``n_leaves`` leaves: only the full tree has a proof."""

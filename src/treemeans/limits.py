@@ -11,21 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
+from treemeans.cluster_limits import ClusterLimits, Weighed
 
 _MOST_DEPTH = 2**31 - 1  # more cuts above a leaf than any table has rows
 _LARGEST_PRICE = 2.0**61  # no sum exceeds it, and it still can be added to one
-
-
-class Weighed(Protocol):
-    """Rows whose weight is known."""
-
-    @property
-    def total_weight(self) -> int:
-        """Weight of all rows: their number, or in units of the weights."""
-
-    @property
-    def weight_unit(self) -> float:
-        """What a unit of the weights stands for."""
 
 
 class ProposedCut(Protocol):
@@ -73,6 +62,9 @@ class Limits:
         mistakes); None where all are free
     max_categories : most categories that a cut lists; None for any number
     min_weight : ``min_samples_leaf`` in the units of some rows; `for_rows` sets it
+    clusters : what every cluster must be like; None for anything. Searches for cuts do not ask:
+        a cut never makes a labelling within these limits impossible, because both sides can keep
+        the label of the leaf
     """
 
     min_samples_leaf: float = 1
@@ -80,6 +72,7 @@ class Limits:
     feature_costs: NDArray[np.float64] | None = None
     min_weight: int = 1
     max_categories: int | None = None
+    clusters: ClusterLimits | None = None
 
     def for_rows(self, rows: Weighed) -> Self:
         """The same limits, in the units of ``rows``."""

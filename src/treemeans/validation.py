@@ -55,6 +55,15 @@ def check_parameters(model: Any) -> None:
         raise ValueError(f"round_thresholds must be True or False; got {model.round_thresholds!r}.")
     _check_effort(given(model, "search_rounds"), model.max_time)
     _check_min_samples_leaf(model.min_samples_leaf)
+    check_cluster_sizes(model.min_cluster_size, model.max_cluster_size)
+    check_balance(model.balance)
+    check_protected(model.protected)
+    if model.refine == "optimal" and any(
+        each is not None for each in (model.min_cluster_size, model.max_cluster_size, model.balance)
+    ):
+        raise ValueError(
+            'refine="optimal" proves trees without limits on clusters; use refine="search".'
+        )
 
 
 def _check_effort(rounds: Any, max_time: Any) -> None:
@@ -86,6 +95,85 @@ def check_cost(cost: Any) -> None:
             f"cost must be one of {quoted(COSTS)}, a table of costs (n_samples, n_clusters), or a "
             f"function of X that makes one; got {cost!r}."
         )
+
+
+def check_cluster_sizes(least: Any, most: Any) -> None:
+    """Refuse sizes of clusters that are none."""
+    for name, size in (("min_cluster_size", least), ("max_cluster_size", most)):
+        if size is not None and not (is_number(size) and size > 0):
+            raise ValueError(
+                f"{name} must be a number of rows of at least 1, a share of them between 0 and 1, "
+                f"or None; got {size!r}."
+            )
+    same_form = least is not None and most is not None and (least < 1) == (most < 1)
+    if same_form and least > most:
+        raise ValueError(
+            f"min_cluster_size={least!r} is more than max_cluster_size={most!r}; no cluster can be "
+            "both."
+        )
+
+
+def check_balance(balance: Any) -> list[tuple[Any, Any, float, float]]:
+    """The bounds on shares: column, value (None for all values), least and largest share."""
+    if balance is None:
+        return []
+    if not isinstance(balance, Mapping):
+        raise ValueError(
+            'balance must be a dict like {"gender": (0.3, 0.7)} or {"gender": {"f": (0.3, 0.7)}}; '
+            f"got {balance!r}."
+        )
+    found: list[tuple[Any, Any, float, float]] = []
+    for column, bounds in balance.items():
+        if isinstance(bounds, Mapping):
+            found += [(column, value, *_shares(column, each)) for value, each in bounds.items()]
+        else:
+            found.append((column, None, *_shares(column, bounds)))
+    return found
+
+
+def _shares(column: Any, bounds: Any) -> tuple[float, float]:
+    """The two shares of a bound."""
+    pair = list(bounds) if isinstance(bounds, Iterable) and not isinstance(bounds, str) else []
+    if len(pair) != 2 or not all(is_number(share) for share in pair):
+        raise ValueError(
+            f"balance of {column!r} must be two shares, the least and the largest, like "
+            f"(0.3, 0.7); got {bounds!r}."
+        )
+    low, high = float(pair[0]), float(pair[1])
+    if not 0 <= low <= high <= 1:
+        raise ValueError(
+            f"balance of {column!r}: shares must be between 0 and 1, the least first; got "
+            f"({pair[0]!r}, {pair[1]!r})."
+        )
+    return low, high
+
+
+def check_protected(protected: Any) -> list[Any]:
+    """The protected columns, by name or number."""
+    if protected is None:
+        return []
+    if isinstance(protected, str) or not isinstance(protected, Iterable):
+        raise ValueError(f"protected must be a list of columns; got {protected!r}.")
+    return list(protected)
+
+
+def without_protected(
+    allowed: NDArray[np.bool_] | None,
+    protected: list[Any],
+    n_features: int,
+    names: NDArray[Any] | None,
+) -> NDArray[np.bool_] | None:
+    """The features that may be cut, less those that are protected; others are not in X."""
+    mask = np.ones(n_features, dtype=bool) if allowed is None else allowed.copy()
+    for column in protected:
+        known = names is not None and column in names.tolist()
+        if known or not isinstance(column, str):
+            mask[_position(column, n_features, names, "protected")] = False
+    if mask.all():
+        return allowed
+    if not mask.any():
+        raise ValueError("Every feature that may be cut is protected, so there is nothing to cut.")
+    return mask
 
 
 def is_integer(value: Any) -> bool:

@@ -7,6 +7,7 @@ from treemeans.costs.cost_table import SMALLEST, TOO_LARGE, TOO_SMALL, CostTable
 from treemeans.costs.group_statistics import GroupStatistics, rounded_mean, shift_near
 from treemeans.costs.kmeans_cost import KMeansCost
 from treemeans.costs.kmedians_cost import KMediansCost, Union, UnionStatistics
+from treemeans.costs.priced_cost import PricedCost
 from treemeans.costs.table_cost import TableCost, TableStatistics
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "GroupStatistics",
     "KMeansCost",
     "KMediansCost",
+    "PricedCost",
     "Scales",
     "TableCost",
     "TableStatistics",

@@ -5,7 +5,7 @@ threads; and the difference of two sums is exact.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -160,6 +160,26 @@ class CostTable:
             else np.flatnonzero(weights).astype(np.int32),
         )
 
+    def with_prices(self, prices: Floats) -> Self:
+        """The same table, with something added to what each row costs at each cluster.
+
+        ``prices``: (n, k), times the rows' weights; of a row, only differences count.
+        """
+        costs = self.regrets.to_float(self.regrets.values)
+        costs += prices - prices.min(axis=1, keepdims=True)
+        least = costs.min(axis=1)
+        nearest = costs.argmin(axis=1).astype(np.int32)
+        costs -= least[:, None]
+        least += self.base.to_float(self.base.values)
+        scales = Scales.of(float(costs.sum(axis=0).max()), float(least.sum()), None, False)
+        regrets, base = np.rint(costs * scales.regrets), np.rint(least * scales.base)
+        return replace(
+            self,
+            nearest=nearest,
+            regrets=Fixed(regrets.astype(np.int64), 1.0 / scales.regrets),
+            base=Fixed(base.astype(np.int64), 1.0 / scales.base),
+        )
+
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
@@ -169,6 +189,12 @@ class CostTable:
     def total_weight(self) -> int:
         """Weight of all rows: their number, or in units of the weights."""
         return len(self.rows) if self.weights is None else int(self.weights.values.sum())
+
+    def weight_of(self, members: NDArray[np.bool_]) -> int:
+        """Weight of some of all rows, in units of the weights."""
+        if self.weights is None:
+            return int(np.count_nonzero(members[self.rows]))
+        return int(self.weights.values[members].sum())
 
     @property
     def weight_unit(self) -> float:

@@ -60,6 +60,8 @@ def describe(
         facts.reference,
         facts.comparable,
         segment_warnings(facts, found) if clusters is None else (),
+        facts.protected,
+        facts.balanced,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.columns import Columns
+from treemeans.explain.group_figures import GroupShare, ProtectedColumn
 from treemeans.explain.warning_record import SegmentWarning
 from treemeans.tree import ThresholdTree
 
@@ -34,6 +35,8 @@ class Facts:
     n_rows : rows of each cluster; empty if it is not known
     alone : clusters of a single row, with the position of that row in the training table
     start_agreement : of the starts of k-means, adjusted Rand index with the clustering chosen
+    protected : columns that no split may use, and how much of them the clusters reveal
+    balanced : shares of groups in the clusters that are limited
     """
 
     tree: ThresholdTree
@@ -51,6 +54,8 @@ class Facts:
     n_rows: tuple[int, ...] = ()
     alone: tuple[tuple[int, int], ...] = ()
     start_agreement: tuple[float, ...] = ()
+    protected: tuple[ProtectedColumn, ...] = ()
+    balanced: tuple[GroupShare, ...] = ()
 
     @property
     def weight(self) -> NDArray[np.float64]:

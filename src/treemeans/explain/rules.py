@@ -13,6 +13,7 @@ from typing import Any, overload
 from treemeans.columns import Columns
 from treemeans.columns.number_text import format_rows, percent
 from treemeans.explain.cluster_profile import Difference
+from treemeans.explain.group_figures import GroupShare, ProtectedColumn
 from treemeans.explain.leaf_boxes import Box
 from treemeans.explain.phrases import all_of, in_parentheses
 from treemeans.explain.to_frame import data_frame
@@ -124,6 +125,10 @@ class Rules(Sequence[ClusterRules]):
         mixtures cost next to nothing themselves.
     warnings : tuple of SegmentWarning
         What is wrong with clusters, and what to do.
+    protected : tuple of ProtectedColumn
+        Columns that no rule may use, and how much of them the clusters reveal all the same.
+    balanced : tuple of GroupShare
+        Shares of groups in the clusters that are limited.
     """
 
     def __init__(
@@ -135,6 +140,8 @@ class Rules(Sequence[ClusterRules]):
         reference: str = "k-means",
         comparable: bool = True,
         warnings: Sequence[SegmentWarning] = (),
+        protected: tuple[ProtectedColumn, ...] = (),
+        balanced: tuple[GroupShare, ...] = (),
     ) -> None:
         self.clusters = tuple(clusters)
         self.columns = columns
@@ -143,6 +150,8 @@ class Rules(Sequence[ClusterRules]):
         self.reference = reference
         self.comparable = comparable
         self.warnings = tuple(warnings)
+        self.protected = protected
+        self.balanced = balanced
 
     @overload
     def __getitem__(self, index: int) -> ClusterRules: ...
@@ -174,10 +183,16 @@ class Rules(Sequence[ClusterRules]):
         return f"Rules({len(self)} clusters, {_number_of_rules(self)})"
 
     def __str__(self) -> str:
-        head = [_overall(self), *([self.certificate] if self.certificate else [])]
+        head = [_overall(self), *self._notes]
         for each in self.warnings:
             head += textwrap.wrap(_on_one_line(f"Warning: {each}"), _WIDTH, subsequent_indent="  ")
         return "\n".join([*head, *("\n" + str(each) for each in self.clusters)])
+
+    @property
+    def _notes(self) -> list[str]:
+        """What there is to say about the tree beyond its figures, line by line."""
+        said = [self.certificate] if self.certificate else []
+        return said + [_on_one_line(str(each)) for each in (*self.balanced, *self.protected)]
 
     def _repr_html_(self) -> str:
         head = (
@@ -192,7 +207,7 @@ class Rules(Sequence[ClusterRules]):
         cells = "".join(f"<th>{title}</th>" for title in head)
         body = "".join(_html_row(each) for each in self.clusters)
         warned = [f"Warning: {each}" for each in self.warnings]
-        caption = " ".join(filter(None, (_overall(self), self.certificate, *warned)))
+        caption = " ".join([_overall(self), *self._notes, *warned])
         return (
             f"<table><caption>{html.escape(caption)}</caption>"
             f"<thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
@@ -226,8 +241,17 @@ class Rules(Sequence[ClusterRules]):
                 if self.warnings
                 else {}
             ),
+            **self._groups_dict(),
             "clusters": [_cluster_dict(each, self.columns) for each in self.clusters],
         }
+
+    def _groups_dict(self) -> dict[str, Any]:
+        """Protected columns and limited shares as plain values, where there are some."""
+        named = {
+            "protected": [each.to_dict() for each in self.protected],
+            "balanced": [each.to_dict() for each in self.balanced],
+        }
+        return {name: each for name, each in named.items() if each}
 
     def to_frame(self, package: str = "pandas") -> Any:
         """A data frame with a row for each rule.

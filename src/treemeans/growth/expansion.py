@@ -49,13 +49,18 @@ def grow(
     Leaves are labelled with their cheapest center, those of the base tree too.
     """
     if base == "best":
-        with_kauri = data.cost.points is not None and weighable(data.weights)
-        names = [name for name in BEST_OF if name != "kauri" or with_kauri]
-        return _cheapest([grow(data, name, max_leaves, progress) for name in names], data)
+        grown = [grow(data, name, max_leaves, progress) for name in bases_to_try(data)]
+        return _cheapest(grown, data)
     growing = base_tree(data, base, progress)
     growing.begin_expansion()
     expand(growing, growing.leaves, max_leaves, growing.least_cut, progress.update)
     return growing
+
+
+def bases_to_try(data: TrainingData) -> list[str]:
+    """What ``"best"`` tries on these rows."""
+    with_kauri = data.cost.points is not None and weighable(data.weights)
+    return [name for name in BEST_OF if name != "kauri" or with_kauri]
 
 
 def expand(

@@ -1,11 +1,13 @@
 """InMemoryTree: a tree that grows on rows in one memory. It knows which are in which node."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
+from treemeans.costs import CostTable
 from treemeans.growth.growing_tree import Cut, GrowingTree
 from treemeans.split import Split, split_arrays
 from treemeans.training_data import TrainingData
@@ -102,6 +104,18 @@ class InMemoryTree(GrowingTree):
         found[self._rows] = np.repeat(leaves, [len(self.rows(leaf)) for leaf in leaves])
         return found
 
+    def reprice(self, costs: CostTable, nodes: Iterable[int] | None = None) -> None:
+        """Take other costs of the same rows, at all nodes or those that matter; labels stay."""
+        self.costs = costs
+        for node in range(self.n_nodes) if nodes is None else nodes:
+            self.totals[node] = self._sum(self.rows(node))
+
+    def weights_by_node(self, members: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """Weight of the rows of each node, or of some of them."""
+        values = np.ones(self.table.n_rows, dtype=np.int64)
+        values = values if self.weights is None else self.weights
+        return self._sum_by_node(values if members is None else np.where(members, values, 0))
+
     def as_expanded(self) -> ThresholdTree:
         """The tree with the labels it ends with: if no cut was added, those of its base tree."""
         tree = self.freeze()
@@ -134,8 +148,12 @@ class InMemoryTree(GrowingTree):
         self._slice.append((begin, end))
         return self.add_leaf(int(totals.argmin()) if end > begin else label, depth)
 
+    def sum_of(self, costs: CostTable, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        """What rows cost beyond their cheapest, for each center, by some table of costs."""
+        return _core.sum_regrets(costs.regrets.values, rows, self.n_threads)
+
     def _sum(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        return _core.sum_regrets(self.costs.regrets.values, rows, self.n_threads)
+        return self.sum_of(self.costs, rows)
 
     def _sum_by_node(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sum of a column over the rows of each node."""

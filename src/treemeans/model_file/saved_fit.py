@@ -22,6 +22,7 @@ from treemeans.costs import (
     UnionStatistics,
 )
 from treemeans.explain.cluster_names import checked_names
+from treemeans.explain.group_figures import GroupFigures
 from treemeans.explain.warning_record import KINDS as WARNING_KINDS
 from treemeans.explain.warning_record import SegmentWarning
 from treemeans.fit_result import FitResult
@@ -72,6 +73,7 @@ def write_fit(record: FitResult) -> dict[str, Any]:
         "warnings": [_write_warning(each) for each in record.warnings],
         "certificate": None if record.certificate is None else asdict(record.certificate),
         "histograms": write_histograms(record.training_histograms),
+        **({} if record.groups is None else {"groups": _write_groups(record.groups)}),
     } | _write_cost(record)
 
 
@@ -137,6 +139,7 @@ def read_fit(entries: Entries, version: int) -> FitResult:
         cost=kind,
         called=called,
         warnings=_read_warnings(entries, len(centers)),
+        groups=_read_groups(entries, len(sizes), len(centers)),
     )
 
 
@@ -225,6 +228,51 @@ def _read_certificate(entries: Entries) -> Certificate | None:
     if certificate.lower_bound > certificate.cost:
         raise UnreadableError("its certificate has a lower bound above the cost")
     return certificate
+
+
+def _write_groups(groups: GroupFigures) -> dict[str, Any]:
+    """Shares of groups, and how much is revealed of columns, at every size; no values of rows."""
+    return {
+        "protected": [
+            {"column": name, "revealed": revealed.tolist()} for name, revealed in groups.protected
+        ],
+        "balanced": [
+            {
+                "column": column,
+                "value": value,
+                "low": low,
+                "high": high,
+                "shares": _with_nulls(shares.ravel()),
+            }
+            for column, value, low, high, shares in groups.balanced
+        ],
+    }
+
+
+def _read_groups(entries: Entries, n_sizes: int, n_clusters: int) -> GroupFigures | None:
+    """The same; files without limits on clusters, and those of earlier releases, have none."""
+    if not entries.has("groups"):
+        return None
+    entry = entries.within("groups")
+    protected = []
+    for one in entry.each("protected"):
+        protected.append((one.text("column"), one.floats("revealed", n_sizes, least=0.0)))
+        one.end()
+    balanced = []
+    for one in entry.each("balanced"):
+        shares = one.floats("shares", n_sizes * n_clusters, gaps=True)
+        balanced.append(
+            (
+                one.text("column"),
+                one.text("value"),
+                one.number("low", least=0.0),
+                one.number("high", least=0.0),
+                shares.reshape(n_sizes, n_clusters),
+            )
+        )
+        one.end()
+    entry.end()
+    return GroupFigures(tuple(protected), tuple(balanced))
 
 
 def _write_column(column: Column) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from treemeans.model_file.checked_entries import Entries, UnreadableError
 from treemeans.renamed_parameters import DEPRECATED, RENAMED
 
 _MOST = 2**63
-_DEPTH = 2  # lists inside lists: an array of centers
+_DEPTH = 3  # an array of centers has lists inside a list; limits have pairs inside dicts in a dict
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def _plain(value: Any, depth: int) -> Any:
         value = value.tolist()
     if isinstance(value, list | tuple) and depth > 0:
         return [_plain(item, depth - 1) for item in value]
-    if isinstance(value, dict) and depth == _DEPTH:
-        return {"pairs": [[_plain(key, 0), _plain(value[key], 0)] for key in value]}
+    if isinstance(value, dict) and depth > 1:
+        return {"pairs": [[_plain(key, 0), _plain(value[key], depth - 1)] for key in value]}
     if isinstance(value, str):
         return str(value)
     if _is_plain(value):
@@ -105,19 +105,19 @@ def read_parameters(entries: Entries, known: list[str]) -> dict[str, Any]:
 def _value(value: Any, name: str, depth: int) -> Any:
     if type(value) is list and depth > 0:
         return [_value(item, name, depth - 1) for item in value]
-    if type(value) is dict and depth == _DEPTH:
-        return _pairs(value, name)
+    if type(value) is dict and depth > 1:
+        return _pairs(value, name, depth)
     if _is_plain(value):
         return value
     raise UnreadableError(f"parameters.{name} is not a plain value")
 
 
-def _pairs(value: dict[str, Any], name: str) -> dict[Any, Any]:
+def _pairs(value: dict[str, Any], name: str, depth: int) -> dict[Any, Any]:
     entries = Entries(value, f"parameters.{name}")
-    pairs = _value(entries.take("pairs"), name, _DEPTH)
+    pairs = entries.take("pairs")
     entries.end()
     if type(pairs) is not list or not all(type(pair) is list and len(pair) == 2 for pair in pairs):
         raise UnreadableError(f"parameters.{name}.pairs must be a list of pairs")
     if not all(type(key) in (str, int) for key, _ in pairs):
         raise UnreadableError(f"parameters.{name}.pairs must have names or numbers of columns")
-    return dict(pairs)
+    return {key: _value(item, name, depth - 1) for key, item in pairs}

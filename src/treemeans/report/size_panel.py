@@ -11,6 +11,7 @@ from treemeans.columns.number_text import format_number
 from treemeans.explain.suggest_leaves import suggested_leaves
 from treemeans.fit_result import FitResult
 from treemeans.report.report_text import agreement, verdict, verdict_on_rows
+from treemeans.tree_layout.text_fitting import one_line
 
 _TICKS = 4  # on the cost axis, about
 
@@ -41,6 +42,10 @@ def size_entries(record: FitResult) -> list[dict[str, Any]]:
             }
         )
         inner = size.inner
+    if record.groups is not None:
+        for place, size_entry in enumerate(found):
+            said = (*record.groups.balanced_at(place), *record.groups.protected_at(place))
+            size_entry["agreement"] += "".join(f" {one_line(str(each))}." for each in said)
     if record.certificate is not None:
         found[-1]["agreement"] += f" {record.certificate}"
     return found

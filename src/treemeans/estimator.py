@@ -358,8 +358,10 @@ class ExKMC(TreeEstimator):
         raw, X = X, model._validate(X, reset=True)
         base, limits, allowed = model._plan(X.shape[1])
         group_data = model._group_data(groups, raw, X)
-        clusters = group_data.limits(self.min_cluster_size, self.max_cluster_size)
-        limits = replace(limits, clusters=clusters)
+        if group_data is not None:
+            sizes = self.min_cluster_size, self.max_cluster_size
+            limits = replace(limits, clusters=group_data.limits(*sizes))
+        clusters = limits.clusters
         data, reference = model._prepare(raw, X, sample_weight, limits, allowed)
         if self.refine == "optimal":
             model._refuse_mixed(data)
@@ -403,7 +405,9 @@ class ExKMC(TreeEstimator):
                     refined, centers, certificate = prove(data, refined, centers, max_leaves, proof)
             result = measure(refined, centers, data, reference).of_refined()
             result = replace(result, certificate=certificate)
-        model._finish(group_data.figures(result, data.weights), data, raw)
+        if group_data is not None:
+            result = group_data.figures(result, data.weights)
+        model._finish(result, data, raw)
         if reference.costs is not None:
             warn_if_forbidden(reference.costs, model.labels_)
         self.__dict__ = model.__dict__
@@ -436,14 +440,17 @@ class ExKMC(TreeEstimator):
         result = measure(refinement.growing, refinement.centers, data, reference)
         return result.of_limited(refinement.labels(), refined=True)
 
-    def _group_data(self, groups: Any, raw: Any, X: Any) -> GroupData:
-        """The columns that limits on clusters are about, looked up."""
+    def _group_data(self, groups: Any, raw: Any, X: Any) -> GroupData | None:
+        """The columns that limits on clusters are about, looked up; None without such limits."""
+        asked = (self.min_cluster_size, self.max_cluster_size, self.balance, self.protected, groups)
+        if all(each is None for each in asked):
+            return None
         encoded = self._encoded_table
         return GroupData.of(
             check_balance(self.balance),
             check_protected(self.protected),
             groups,
-            raw,
+            raw if encoded is None else encoded.raw,
             X,
             getattr(self, "feature_names_in_", None),
             None if encoded is None else encoded.columns,

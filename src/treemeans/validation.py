@@ -15,6 +15,7 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from treemeans.columns.group_column import MISSING
 from treemeans.costs import SMALLEST, TOO_SMALL
 from treemeans.growth.base_tree import BASE_TREES
 from treemeans.growth.given_tree import from_sklearn
@@ -125,7 +126,9 @@ def check_balance(balance: Any) -> list[tuple[Any, Any, float, float]]:
     found: list[tuple[Any, Any, float, float]] = []
     for column, bounds in balance.items():
         if isinstance(bounds, Mapping):
-            found += [(column, value, *_shares(column, each)) for value, each in bounds.items()]
+            for value, each in bounds.items():
+                named = MISSING if value is None else value
+                found.append((column, named, *_shares(column, each)))
         else:
             found.append((column, None, *_shares(column, bounds)))
     return found

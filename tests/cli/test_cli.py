@@ -84,6 +84,32 @@ def model(folder):
 # ---- fit -----------------------------------------------------------------------------------------
 
 
+def test_limits_on_clusters(data, tmp_path):
+    out = tmp_path / "limited.json"
+    limits = ["--min-cluster-size", 50, "--max-cluster-size", 0.5, "--balance", "color:red=0.2:0.5"]
+    asked = ["--protected", "color,visits", "--exclude", "color", "--out", out, "--json"]
+    said = json.loads(ok("fit", data, "-k", 3, "--leaves", 9, *limits, *asked).stdout)
+    sizes = [cluster["size"] for cluster in said["rules"]["clusters"]]
+    assert 50 <= min(sizes) <= max(sizes) <= 120
+    (balanced,) = said["rules"]["balanced"]
+    assert (balanced["column"], balanced["value"]) == ("color", "red")
+    assert 0.2 <= min(balanced["shares"]) <= max(balanced["shares"]) <= 0.5
+    assert [each["column"] for each in said["rules"]["protected"]] == ["color", "visits"]
+    tree = treemeans.load(out).tree_
+    assert set(tree.feature.tolist()) <= {-1, 1, 3}  # neither the id, nor visits
+
+
+def test_limits_that_cannot_be_read_or_met(data):
+    for limit, says in (
+        (["--balance", "color"], "--balance must be like"),
+        (["--balance", "colour=0.1:0.9"], "no column 'colour'"),
+        (["--protected", "colour"], "no column 'colour'"),
+        (["--min-cluster-size", 90], "The largest possible is 80"),
+        (["--max-cluster-size", 0.1, "--engine", "stream"], "add --engine memory"),
+    ):
+        refused("fit", data, "-k", 3, "--quiet", *limit, says=says)
+
+
 def test_demo_needs_nothing():
     said = ok("fit", "--demo").stdout
     assert "178 rows and 13 columns" in said

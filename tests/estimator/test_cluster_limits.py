@@ -187,6 +187,16 @@ def test_each_of_many_values_is_limited():
         assert 0.25 <= min(each.shares) <= max(each.shares) <= 0.42
 
 
+def test_a_missing_value_is_a_value():
+    X, gender = rows()
+    gender = np.where(np.arange(len(X)) % 3 == 0, None, gender.astype(object))
+    for value in (None, "missing"):
+        model = ExKMC(3, balance={"g": {value: (0.3, 0.4)}}, max_leaf_nodes=9, random_state=0)
+        (share,) = model.fit(X, groups={"g": gender}).rules().balanced
+        assert (share.value, share.low, share.high) == ("missing", 0.3, 0.4)
+        assert 0.3 <= min(share.shares) <= max(share.shares) <= 0.4
+
+
 def test_a_column_of_x_is_named_by_name_or_number():
     X, gender = rows()
     X = np.column_stack([X, gender == "f"])

@@ -140,6 +140,28 @@ AsDate = Annotated[str | None, typer.Option("--date", help="Columns to read as d
 AsCategory = Annotated[
     str | None, typer.Option("--category", help="Columns to use as categories, even numbers.")
 ]
+MinSize = Annotated[
+    float | None,
+    typer.Option(help="Least number of rows of every cluster; below 1, a share of all rows."),
+]
+MaxSize = Annotated[
+    float | None,
+    typer.Option(help="Largest number of rows of every cluster; below 1, a share of all rows."),
+]
+Balance = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Share of a group in every cluster, like gender=0.3:0.7 for each value of a column, "
+        "or gender:f=0.3:0.7 for one; can be given several times."
+    ),
+]
+Protected = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns, separated by commas, that no rule may use; it is told how much of them the "
+        "clusters reveal all the same. --exclude them too to keep them out of the clustering."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of k-means.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -184,6 +206,10 @@ def fit(
     max_categories: Annotated[
         int | None, typer.Option(min=1, help="Most categories that a cut lists.")
     ] = None,
+    min_cluster_size: MinSize = None,
+    max_cluster_size: MaxSize = None,
+    balance: Balance = None,
+    protected: Protected = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Do not round thresholds to short numbers.")
     ] = False,
@@ -209,8 +235,11 @@ def fit(
     )
     source = fit_command.check_input(data, clusters, options, demo)
     k = fit_command.DEMO_CLUSTERS if clusters is None else clusters
+    limits = fit_command.ClusterSettings.read(
+        min_cluster_size, max_cluster_size, balance or [], protected
+    )
     settings = fit_command.FitSettings(
-        k, leaves, scale.value, refine.value, not exact, seed, max_categories
+        k, leaves, scale.value, refine.value, not exact, seed, max_categories, limits
     )
     outputs = fit_command.Outputs(out, report, rows, names)
     fit_command.run(source, settings, engine.value, outputs, force, Console(quiet, as_json))

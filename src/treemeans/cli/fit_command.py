@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,12 @@ from treemeans.cli.names_file import read_names
 from treemeans.cli.output_files import check_outputs
 from treemeans.columns import Column, Columns
 from treemeans.columns.encoded_table import EncodedFrame
+from treemeans.columns.frame_values import open_frame
 from treemeans.columns.table_schema import TableSchema
 from treemeans.explain.rules import Rules
 from treemeans.explain.suggest_leaves import is_at_the_end, suggested_leaves
 from treemeans.explain.warning_record import BadSegmentWarning
-from treemeans.files.file_errors import InputError
+from treemeans.files.file_errors import InputError, quoted
 from treemeans.files.file_schema import FileSchema, ReadOptions, infer_schema, refuse_problems
 from treemeans.files.read_table import decimal_mark, read_table
 from treemeans.preparation import TablePreparation
@@ -189,6 +190,71 @@ def check_input(
 
 
 @dataclass(frozen=True)
+class ClusterSettings:
+    """Limits on clusters, as the parameters of `ExKMC`."""
+
+    min_cluster_size: float | None = None
+    max_cluster_size: float | None = None
+    balance: dict[str, Any] | None = None
+    protected: list[str] | None = None
+
+    @classmethod
+    def read(
+        cls, least: float | None, most: float | None, balance: list[str], protected: str | None
+    ) -> ClusterSettings:
+        """From the options of the command line."""
+        found: dict[str, Any] = {}
+        for each in balance:
+            column, value, bounds = _read_balance(each)
+            if value is None:
+                found[column] = bounds
+            elif isinstance(found.setdefault(column, {}), dict):
+                found[column][value] = bounds
+            else:
+                raise InputError(f"--balance names {column!r} both as a whole and by value.")
+        return cls(least, most, found or None, _names(protected))
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that the limits name."""
+        return list(dict.fromkeys([*(self.balance or ()), *(self.protected or ())]))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those that are given."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def groups(self, table: LoadedTable) -> dict[str, Any] | None:
+        """The columns of the file that the limits name, also those that are not clustered by."""
+        raw = table.encoded.raw
+        known = list(getattr(raw, "column_names", ()))
+        for name in self.names:
+            if name not in known:
+                raise InputError(
+                    f"The table has no column {quoted(name)}, which --balance or --protected names."
+                )
+        frame = open_frame(raw)
+        return {name: frame[name].to_numpy() for name in self.names} or None
+
+
+def _read_balance(text: str) -> tuple[str, str | None, tuple[float, float]]:
+    """A column, one of its values or None, and the least and largest share."""
+    left, _, right = text.rpartition("=")
+    least, _, most = right.partition(":")
+    try:
+        bounds = float(least), float(most)
+    except ValueError:
+        bounds = None
+    if not left or bounds is None:
+        raise InputError(
+            f"--balance must be like gender=0.3:0.7 or gender:f=0.3:0.7; got {quoted(text)}."
+        )
+    column, colon, value = left.partition(":")
+    return column, value if colon else None, bounds
+
+
+@dataclass(frozen=True)
 class FitSettings:
     """Options of k-means and of the tree."""
 
@@ -199,6 +265,7 @@ class FitSettings:
     round_thresholds: bool = True
     seed: int = 0
     max_categories: int | None = None
+    limits: ClusterSettings = field(default_factory=ClusterSettings)
 
     def __post_init__(self) -> None:
         check_leaves(self.leaves, self.clusters, "-k")
@@ -225,12 +292,19 @@ def fit_model(table: LoadedTable, settings: FitSettings, console: Console) -> Ex
     if is_plain:
         with console.working("k-means"):
             reference = fit_reference(table.X, settings.clusters, settings.scale, settings.seed)
+    groups = settings.limits.groups(table)
+    protected = settings.limits.protected or []
+    more: dict[str, Any] = {}
+    if is_plain and protected:  # the rows have no names
+        more["allowed_features"] = [column.name not in protected for column in table.columns]
     if settings.leaves is None and settings.refine != "none":
-        grown = _estimator(replace(settings, refine="none"), reference).fit(rows)
-        settings = replace(settings, leaves=suggested_leaves(grown.path_))
+        grown = _estimator(replace(settings, refine="none"), reference, more=more)
+        path = grown.fit(rows, groups=groups).path_
+        settings = replace(settings, leaves=suggested_leaves(path))
+    model = _estimator(settings, reference, progress=console.shows_progress, more=more)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BadSegmentWarning)  # the rules show them
-        model = _estimator(settings, reference, progress=console.shows_progress).fit(rows)
+        model.fit(rows, groups=groups)
     return model.with_columns(columns=table.columns) if is_plain else model
 
 
@@ -247,7 +321,12 @@ def fit_partitioned(table: PartitionedTable, settings: FitSettings, console: Con
 
 
 def _estimator(
-    settings: FitSettings, reference: Any, *, n_jobs: int = -1, progress: bool = False
+    settings: FitSettings,
+    reference: Any,
+    *,
+    n_jobs: int = -1,
+    progress: bool = False,
+    more: dict[str, Any] | None = None,
 ) -> ExKMC:
     return ExKMC(
         settings.clusters,
@@ -260,6 +339,8 @@ def _estimator(
         random_state=settings.seed,
         n_jobs=n_jobs,
         verbose=int(progress),
+        **settings.limits.parameters,
+        **(more or {}),
     )
 
 
@@ -327,6 +408,11 @@ def run(
     check_outputs([outputs.model, outputs.report], force=force)
     engine = choose_engine(engine, source.path, source.options.columns, console)
     if engine != "memory":
+        if settings.limits.parameters:
+            raise InputError(
+                "Limits on clusters and protected columns need the table in memory; add "
+                "--engine memory."
+            )
         _run_partitioned(source, settings, engine, outputs, console)
         return
     table = source.load(console, settings.scale, settings.clusters)

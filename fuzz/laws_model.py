@@ -11,6 +11,7 @@ from fuzz.law import (
     Trial,
     cost_to,
     is_grown,
+    is_limited,
     is_ordinary,
     kmeans_cost,
     law,
@@ -39,6 +40,11 @@ def refusal(trial: Trial) -> None:
     assert "\n" not in message, message
     assert len(message) < 400, message
     expected = "but base_tree already has" in message or "n_samples=" in message
+    if trial.case.parameters.get("protected"):
+        expected |= "nothing to cut" in message
+    if is_limited(trial.case):
+        expected |= "is impossible" in message or "the nearest limits that one meets" in message
+        expected |= "no cluster can be both" in message
     if is_ordinary(trial.case) and not expected:
         raise error
 
@@ -136,6 +142,27 @@ def limits(trial: Trial) -> None:
         unit = w.sum() * 2.0**-58  # weights are whole multiples of about this
         enough = model.n_leaves_ == 1 or weight.min() >= least * (1 - DIGITS) - unit
         assert enough, ("min_samples_leaf", weight.min(), least)
+
+
+@law("limits on clusters", applies=is_limited)
+def limits_on_clusters(trial: Trial) -> None:
+    """Every cluster has a weight within the limits, at every size."""
+    w, wanted = trial.case.row_weights, trial.case.parameters
+    total = float(w.sum())
+    low = (wanted.get("min_cluster_size") or 0.0) * total
+    high = (wanted.get("max_cluster_size") or 1.0) * total
+    for model in trial.sizes():
+        size = np.bincount(model.labels_, w, minlength=model.tree_.n_clusters)
+        assert size.min() >= low * (1 - DIGITS), size.tolist()
+        assert size.max() <= high * (1 + DIGITS), size.tolist()
+
+
+@law("protected", applies=lambda case: case.parameters.get("protected") is not None)
+def protected(trial: Trial) -> None:
+    """No split uses a protected column, and what is revealed of it is a share."""
+    asked = trial.case.parameters["protected"]
+    assert not np.isin(trial.model.tree_.feature, asked).any()
+    assert [0.0 <= each.revealed <= 1.0 for each in trial.model.rules().protected] == [True]
 
 
 @law("thresholds")

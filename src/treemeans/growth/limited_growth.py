@@ -70,8 +70,6 @@ def grow_within_limits(
     """
     limits = data.limits.clusters
     assert limits is not None
-    if data.table.bins.mixed and isinstance(base, str):
-        base = "none"  # as in `grow`
     bases = bases_to_try(data) if base == "best" else [base]
     tried: list[InMemoryTree] = []
     plain = grow(data, base, max_leaves, progress)

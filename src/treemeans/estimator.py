@@ -478,8 +478,6 @@ class ExKMC(TreeEstimator):
         limits = Limits(
             self.min_samples_leaf, self.max_depth, costs, max_categories=self.max_categories
         )
-        return base, limits, check_allowed_features(self.allowed_features, n_features, names)
-        limits = Limits(self.min_samples_leaf, self.max_depth, costs)
         allowed = check_allowed_features(self.allowed_features, n_features, names)
         protected = check_protected(self.protected)
         return base, limits, without_protected(allowed, protected, n_features, names)

@@ -12,7 +12,8 @@ from treemeans.model_file.checked_entries import Entries, UnreadableError
 from treemeans.renamed_parameters import DEPRECATED, RENAMED
 
 _MOST = 2**63
-_DEPTH = 3  # an array of centers has lists inside a list; limits have pairs inside dicts in a dict
+_DEPTH = 2  # lists inside lists: an array of centers
+_DICTS = 2  # dicts inside dicts: limits on shares by column and value
 
 
 @dataclass(frozen=True)
@@ -55,19 +56,19 @@ def write_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
         if name in RENAMED and isinstance(value, str) and value == DEPRECATED:
             continue
         try:
-            plain[name] = _plain(value, _DEPTH)
+            plain[name] = _plain(value, _DEPTH, _DICTS)
         except _NotPlainError:
             left_out.append(name)
     return {"parameters": plain, "left_out": left_out}
 
 
-def _plain(value: Any, depth: int) -> Any:
+def _plain(value: Any, depth: int, dicts: int = 0) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple) and depth > 0:
         return [_plain(item, depth - 1) for item in value]
-    if isinstance(value, dict) and depth > 1:
-        return {"pairs": [[_plain(key, 0), _plain(value[key], depth - 1)] for key in value]}
+    if isinstance(value, dict) and dicts > 0:
+        return {"pairs": [[_plain(key, 0), _plain(value[key], 1, dicts - 1)] for key in value]}
     if isinstance(value, str):
         return str(value)
     if _is_plain(value):
@@ -95,24 +96,24 @@ def read_parameters(entries: Entries, known: list[str]) -> dict[str, Any]:
     for name in [*given, *left_out]:
         if name not in known:
             raise UnreadableError(f"the model has no parameter {name!r}")
-    found = {name: _value(given[name], name, _DEPTH) for name in given}
+    found = {name: _value(given[name], name, _DEPTH, _DICTS) for name in given}
     n_jobs = found.get("n_jobs")
     if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0):
         raise UnreadableError("parameters.n_jobs must be null or a whole number other than 0")
     return found | {name: NotSaved(name) for name in left_out}
 
 
-def _value(value: Any, name: str, depth: int) -> Any:
+def _value(value: Any, name: str, depth: int, dicts: int = 0) -> Any:
     if type(value) is list and depth > 0:
         return [_value(item, name, depth - 1) for item in value]
-    if type(value) is dict and depth > 1:
-        return _pairs(value, name, depth)
+    if type(value) is dict and dicts > 0:
+        return _pairs(value, name, dicts)
     if _is_plain(value):
         return value
     raise UnreadableError(f"parameters.{name} is not a plain value")
 
 
-def _pairs(value: dict[str, Any], name: str, depth: int) -> dict[Any, Any]:
+def _pairs(value: dict[str, Any], name: str, dicts: int) -> dict[Any, Any]:
     entries = Entries(value, f"parameters.{name}")
     pairs = entries.take("pairs")
     entries.end()
@@ -120,4 +121,4 @@ def _pairs(value: dict[str, Any], name: str, depth: int) -> dict[Any, Any]:
         raise UnreadableError(f"parameters.{name}.pairs must be a list of pairs")
     if not all(type(key) in (str, int) for key, _ in pairs):
         raise UnreadableError(f"parameters.{name}.pairs must have names or numbers of columns")
-    return {key: _value(item, name, depth - 1) for key, item in pairs}
+    return {key: _value(item, name, 1, dicts - 1) for key, item in pairs}

@@ -170,14 +170,13 @@ PARAMETERS: dict[str, Callable[[Rng, Floats, dict[str, Any]], Any]] = {
         if rng.random() < 0.1
         else None
     ),
-    "min_cluster_size": lambda rng, X, so_far: _cluster_size(rng, so_far, 0.8, 0.02),
-    "max_cluster_size": lambda rng, X, so_far: _cluster_size(rng, so_far, 1.3, 0.02),
-    "protected": lambda rng, X, so_far: (
-        [int(rng.integers(X.shape[1]))] if rng.random() < 0.03 else None
-    ),
     "round_thresholds": lambda rng, X, so_far: bool(rng.random() < 0.15),
     "n_random_trees": lambda rng, X, so_far: int(rng.integers(1, 4)),
     "random_state": lambda rng, X, so_far: int(rng.integers(0, 100)),
+    # Draws of their own, so that cases drawn by seed stay what they were.
+    "min_cluster_size": lambda rng, X, so_far: _cluster_size(_own(X, so_far, 1), so_far, 0.8),
+    "max_cluster_size": lambda rng, X, so_far: _cluster_size(_own(X, so_far, 2), so_far, 1.3),
+    "protected": lambda rng, X, so_far: _protected(_own(X, so_far, 3), X.shape[1]),
 }
 
 
@@ -185,14 +184,20 @@ def _k(so_far: dict[str, Any]) -> int:
     return so_far["n_clusters"] or len(so_far["reference"])
 
 
-def _cluster_size(
-    rng: Rng, so_far: dict[str, Any], share: float, chance: float
-) -> float | int | None:
-    """A share of all rows, or a number of them, that clusters of about equal size meet."""
-    if rng.random() > chance or so_far["refine"] == "optimal":
+def _own(X: Floats, so_far: dict[str, Any], number: int) -> Rng:
+    """Randomness for one parameter, from what is drawn already."""
+    return np.random.default_rng([number, so_far["random_state"], *X.shape, _k(so_far)])
+
+
+def _cluster_size(rng: Rng, so_far: dict[str, Any], share: float) -> float | None:
+    """A share of all rows that clusters of about equal size meet."""
+    if rng.random() > 0.02 or so_far["refine"] == "optimal":
         return None
-    size = share / _k(so_far) * rng.uniform(0.8, 1.2)
-    return min(float(size), 0.999)
+    return min(float(share / _k(so_far) * rng.uniform(0.8, 1.2)), 0.999)
+
+
+def _protected(rng: Rng, d: int) -> list[int] | None:
+    return [int(rng.integers(d))] if d > 1 and rng.random() < 0.03 else None
 
 
 def _allowed(rng: Rng, d: int) -> list[bool] | None:

@@ -81,7 +81,7 @@ def test_a_wrong_number_breaks_a_law_and_is_made_small(monkeypatch, name, spoil,
         return self
 
     monkeypatch.setattr(ExKMC, "_set_fitted_attributes", wrong)
-    failure = next(filter(None, (check_case(draw_case(5, n))[0] for n in range(40))))
+    failure = next(filter(None, (check_case(draw_case(2, n))[0] for n in range(40))))
     assert failure.case.law in broken
     law = failure.case.law
     small = shrink(failure.case, lambda case: worker._breaks(case, law), seconds=3)

@@ -164,7 +164,8 @@ def count_sample(
         X, weights = X[weights > 0], weights[weights > 0]
     n_rows = float(X.shape[0])
     if weights is not None and len(weights):
-        n_rows = float(weights.sum() ** 2 / (weights @ weights))
+        relative = weights / weights.max()  # the squares of large weights overflow
+        n_rows = float(relative.sum() ** 2 / (relative @ relative))
     features = sample.features
     places: Sequence[int] = range(X.shape[1])
     if features is None:

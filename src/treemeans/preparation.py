@@ -197,7 +197,8 @@ class TablePreparation:
 
     def _scale_sparse(self, X: Any) -> Any:
         """Sparse rows, which stay so if zero stays zero, as it does under ``MaxAbsScaler``."""
-        if any(view.how != "standard" or view.shift != 0 for view in self.views):
+        scaled = ("standard", "robust")
+        if any(view.how not in scaled or view.shift != 0 for view in self.views):
             raise ValueError(
                 "The reference saw columns that were shifted, which a sparse table would not "
                 "survive; pass a dense array."

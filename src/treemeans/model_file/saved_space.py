@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ _HOW = ("none", "standard", "robust", "log", "rank", "flag", "one-hot")
 _NUMBERS = {"shift": 0.0, "scale": 1.0, "unit": 1.0, "fill": 0.0}
 _MOST_LEVELS = 2**24
 _MOST_KNOTS = 101
+_PART = 1e-4  # of the spread of a column, to which medians are rounded
 
 
 def write_space(pipeline: Any, columns: Columns, n_rows: float) -> list[dict[str, Any]] | None:
@@ -35,7 +37,19 @@ def write_space(pipeline: Any, columns: Columns, n_rows: float) -> list[dict[str
     prepared = as_preparation(pipeline, columns)
     if prepared is None:
         return None
-    return [_write_view(view, n_rows) for view in prepared.views]
+    return [_write_view(_without_values(view), n_rows) for view in prepared.views]
+
+
+def _without_values(view: ColumnView) -> ColumnView:
+    """The view with medians rounded to a ten-thousandth of the spread: they are values of rows."""
+    spread = view.scale if view.how in ("standard", "robust") else abs(view.fill) or 1.0
+    rounded = replace(view, fill=_rounded(view.fill, spread), unit=float(f"{view.unit:.4g}"))
+    return replace(rounded, shift=_rounded(view.shift, spread)) if view.how == "robust" else rounded
+
+
+def _rounded(value: float, spread: float) -> float:
+    step = float(f"{spread * _PART:.0e}")
+    return float(f"{round(value / step) * step:.12g}") if step > 0 else value
 
 
 def as_preparation(pipeline: Any, columns: Columns) -> TablePreparation | None:
@@ -50,9 +64,10 @@ def as_preparation(pipeline: Any, columns: Columns) -> TablePreparation | None:
     if found is None:
         return None
     shift, scale = found
+    how = "robust" if isinstance(steps[0], RobustScaler) else "standard"
     return TablePreparation(
         tuple(
-            ColumnView(column, "standard", shift=shift[i], scale=scale[i])
+            ColumnView(column, how, shift=shift[i], scale=scale[i])
             for i, column in enumerate(columns)
         )
     )

@@ -1,4 +1,4 @@
-"""``treemeans fit`` on files that are re-read for every pass: the same output as in memory."""
+"""``treemeans fit`` on files in passes over their rows: the same output as in memory."""
 
 import json
 import sys

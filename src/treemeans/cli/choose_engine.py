@@ -39,7 +39,7 @@ def choose_engine(
     console.note(
         f"{quoted_path(Path(path).name)} needs about {bytes_in_words(_COPIES * size)} of memory; "
         f"{bytes_in_words(memory)} are available. Using --engine stream, which keeps "
-        "the rows in a scratch file."
+        "the rows in a scratch file; --engine memory keeps them in memory."
     )
     return "stream"
 

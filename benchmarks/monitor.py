@@ -8,7 +8,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -207,10 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         # First: a process inherits the peak memory of the one that starts it.
         measured = files((asked.rows, 8 * asked.rows), Path(folder))
-    with ProcessPoolExecutor(2) as pool:
-        alarms = pool.submit(_alarm_lines, asked.draws)
-        planted = pool.submit(_planted_lines, max(asked.draws // 10, 1))
-        parts = [*alarms.result(), *planted.result()]
+    parts = [*_alarm_lines(asked.draws), *_planted_lines(max(asked.draws // 10, 1))]
     command = f"`python -m benchmarks monitor --draws {asked.draws} --rows {asked.rows}`"
     lines = ["# Drift and refits", "", command, *parts, *_cost_lines(asked.rows, measured)]
     asked.page.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -52,7 +52,7 @@ ABOVE_REFERENCES = """## The reference of k-medians
 
 k-medians cost over the least that any of them found, mean of five seeds, and seconds of processor
 time (median). kmedoids is FasterPAM of the package kmedoids, whose centers are rows; KMeans has ten
-starts. No package that is kept up has k-medians itself.
+starts. Of packages with k-medians we know only pyclustering, whose last release is of 2020.
 
 | set | rows | k | KMedians | kmedoids | KMeans | s | s | s |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|"""

@@ -51,6 +51,15 @@ class Descent {
     }
   }
 
+  // The same with the values set out: columns[column * kTogether + i].
+  void run_columns(int n, const double* columns, std::int32_t* out) const {
+    if (nodes_.empty()) {
+      strike_columns(n, columns, out);
+    } else {
+      walk(n, [&](int i, std::int32_t column) { return columns[column * kTogether + i]; }, out);
+    }
+  }
+
  private:
   struct Cut {
     ThresholdSplit split;
@@ -98,12 +107,16 @@ class Descent {
   template <class Value>
   TM_INLINE void strike(int n, Value value, std::int32_t* out) const {
     alignas(64) double columns[64 * kTogether];
-    alignas(64) std::uint64_t left[kTogether];
     for (std::size_t j = 0; j < features_.size(); ++j)
       for (int i = 0; i < n; ++i)
         columns[j * kTogether + i] = value(i, static_cast<std::int32_t>(j));
     for (std::size_t j = 0; n < kTogether && j < features_.size(); ++j)
       for (int i = n; i < kTogether; ++i) columns[j * kTogether + i] = 0.0;
+    strike_columns(n, columns, out);
+  }
+
+  TM_INLINE void strike_columns(int n, const double* columns, std::int32_t* out) const {
+    alignas(64) std::uint64_t left[kTogether];
     strike_out(cuts_.data(), static_cast<int>(cuts_.size()), columns, left);
     for (int i = 0; i < n; ++i) out[i] = outcome_[leaves_[std::countr_zero(left[i])]];
   }

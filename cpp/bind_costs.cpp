@@ -123,6 +123,22 @@ exact_sums_of(In<double, 2> values, MaybeIn<double> weights) {
   return found;
 }
 
+// The smallest and the largest value of a feature that is in bins of values; none of another.
+std::optional<std::pair<double, double>> range_of(const Bins& bins, std::int32_t feature) {
+  const auto n_slots = static_cast<std::int32_t>(bins.n_slots() + bins.mixed.size());
+  for (std::int32_t slot = 0; slot < n_slots; ++slot) {
+    const SlotView view = bins.view(slot);
+    if (view.feature != feature || !view.low) continue;
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (std::int64_t b = 0; b < view.n_bins; ++b) {  // a bin without values has low > high
+      low = std::min(low, view.low[b]);
+      high = std::max(high, view.high[b]);
+    }
+    if (low <= high) return std::pair(low, high);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void bind_costs(nb::module_& m) {
@@ -142,11 +158,13 @@ void bind_costs(nb::module_& m) {
                      for (const MixedSlot& slot : bins.mixed) features.push_back(slot.feature);
                      return features;
                    })
-      .def_prop_ro("mixed", [](const Bins& bins) {
-        std::vector<std::int32_t> features;
-        for (const MixedSlot& slot : bins.mixed) features.push_back(slot.feature);
-        return features;
-      });
+      .def_prop_ro("mixed",
+                   [](const Bins& bins) {
+                     std::vector<std::int32_t> features;
+                     for (const MixedSlot& slot : bins.mixed) features.push_back(slot.feature);
+                     return features;
+                   })
+      .def("range", &range_of, "feature"_a);
   m.def("mixed_column", &mixed_column, "bins"_a, "i"_a);
   m.def("group_counts", &group_counts, "bins"_a, "i"_a, "rows"_a, "center"_a, "weights"_a.none(),
         "k"_a);

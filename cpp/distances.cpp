@@ -55,11 +55,11 @@ TM_CLONES void add_absolutes(const double* TM_RESTRICT tile, std::int64_t m, std
   }
 }
 
-// Costs of n rows, costs[c * stride + i], become the regrets of rows from r0 on.
-TM_CLONES void write_rows(const double* TM_RESTRICT costs, std::int64_t stride, std::int64_t n,
-                          std::int64_t r0, const Regrets& out) {
+// Costs of n rows, costs[c * stride + i * step], become the regrets of rows from r0 on.
+TM_CLONES void write_rows(const double* TM_RESTRICT costs, std::int64_t stride, std::int64_t step,
+                          std::int64_t n, std::int64_t r0, const Regrets& out) {
   for (std::int64_t i = 0; i < n; ++i) {
-    const double* cost = costs + i;
+    const double* cost = costs + i * step;
     std::int32_t nearest = 0;
     double least = cost[0];
     for (std::int64_t c = 1; c < out.k; ++c) {
@@ -95,6 +95,93 @@ TM_CLONES void round_all(double* values, std::int64_t n, double factor, std::int
   }
 }
 
+#if defined(__GNUC__)
+// Rows whose values lie side by side need not be turned: a few of them take a few centers at a
+// time, whose sums all stay in registers. Every sum runs over the features in their order, as
+// above, so it is the same number.
+constexpr int kLanes = 4;       // centers in a vector
+constexpr int kRowsAtOnce = 4;  // rows that share what is loaded of the centers
+typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double)), aligned(8)));
+
+// sums[i][c] of R rows and V * kLanes centers, which lie feature by feature in `by_feature`.
+template <int R, int V, class T>
+TM_CLONES void add_row_squares(const T* TM_RESTRICT rows, std::int64_t row_stride, std::int32_t d,
+                               const double* TM_RESTRICT by_feature, double* TM_RESTRICT sums,
+                               std::int64_t sum_stride) {
+  Lanes sum[R][V] = {};
+  for (std::int32_t f = 0; f < d; ++f) {
+    const Lanes* at = reinterpret_cast<const Lanes*>(by_feature + std::int64_t{f} * V * kLanes);
+    for (int i = 0; i < R; ++i) {
+      const double x = static_cast<double>(rows[i * row_stride + f]);
+      for (int v = 0; v < V; ++v) {
+        const Lanes away = x - at[v];
+        sum[i][v] += away * away;
+      }
+    }
+  }
+  for (int i = 0; i < R; ++i)
+    for (int v = 0; v < V; ++v)
+      for (int lane = 0; lane < kLanes; ++lane)
+        sums[i * sum_stride + v * kLanes + lane] = sum[i][v][lane];
+}
+
+// The centers in groups of one or two vectors, each feature by feature; the last one filled up.
+class CenterGroups {
+ public:
+  CenterGroups(const double* centers, std::int64_t k, std::int32_t d) : d_(d) {
+    for (std::int64_t c = 0; c < k; c += groups_.back().width) {
+      const std::int64_t width = k - c > kLanes ? 2 * kLanes : kLanes;
+      groups_.push_back({c, width, std::vector<double>(d * width, 0.0)});
+      for (std::int64_t lane = 0; lane < std::min(width, k - c); ++lane)
+        for (std::int32_t f = 0; f < d; ++f)
+          groups_.back().by_feature[f * width + lane] = centers[(c + lane) * d + f];
+    }
+  }
+  std::int64_t width() const { return groups_.back().first + groups_.back().width; }
+
+  // sums: width() numbers for each of R rows.
+  template <int R, class T>
+  void price(const T* rows, std::int64_t row_stride, double* sums) const {
+    for (const Group& group : groups_) {
+      const auto add = group.width == kLanes ? add_row_squares<R, 1, T> : add_row_squares<R, 2, T>;
+      add(rows, row_stride, d_, group.by_feature.data(), sums + group.first, width());
+    }
+  }
+
+ private:
+  struct Group {
+    std::int64_t first, width;
+    std::vector<double> by_feature;
+  };
+  std::int32_t d_;
+  std::vector<Group> groups_;
+};
+
+// False where the rows are of another type, or their values are apart.
+template <class T>
+bool price_rows(const DensePoints& points, const double* centers, const Regrets& out,
+                int n_threads) {
+  const auto* rows = dynamic_cast<const StridedPoints<T>*>(&points);
+  if (!rows || points.n_rows == 0 || !rows->row(0)) return false;
+  const std::int64_t n = points.n_rows, stride = n > 1 ? rows->row(1) - rows->row(0) : 0;
+  const CenterGroups groups(centers, out.k, points.n_features);
+  const std::int64_t width = groups.width();
+  parallel_for((n + kRows - 1) / kRows, 4, threads_for(n * points.n_features, n_threads),
+               [&] { return std::vector<double>(kRows * width); },
+               [&](std::vector<double>& sums, std::int64_t block) {
+                 const std::int64_t r0 = block * kRows, r1 = std::min(r0 + kRows, n);
+                 std::int64_t r = r0;
+                 for (; r + kRowsAtOnce <= r1; r += kRowsAtOnce)
+                   groups.price<kRowsAtOnce>(rows->row(r), stride, sums.data() + (r - r0) * width);
+                 for (; r < r1; ++r)
+                   groups.price<1>(rows->row(r), stride, sums.data() + (r - r0) * width);
+                 write_rows(sums.data(), 1, width, r1 - r0, r0, out);
+               },
+               [](std::vector<double>&) {});
+  return true;
+}
+#endif
+
 template <class Add>
 void price_by(const DensePoints& points, const double* centers, const Regrets& out, int n_threads,
               Add add) {
@@ -116,7 +203,7 @@ void price_by(const DensePoints& points, const double* centers, const Regrets& o
           points.tile(r0, r1, f0, f1, scratch.tile.data());
           add(scratch.tile.data(), r1 - r0, f1 - f0, centers + f0, d, out.k, scratch.sums.data());
         }
-        write_rows(scratch.sums.data(), kRows, r1 - r0, r0, out);
+        write_rows(scratch.sums.data(), kRows, 1, r1 - r0, r0, out);
       },
       [](Scratch&) {});
 }
@@ -124,6 +211,11 @@ void price_by(const DensePoints& points, const double* centers, const Regrets& o
 }  // namespace
 
 void price(const DensePoints& points, const double* centers, const Regrets& out, int n_threads) {
+#if defined(__GNUC__)
+  if (price_rows<double>(points, centers, out, n_threads) ||
+      price_rows<float>(points, centers, out, n_threads))
+    return;
+#endif
   price_by(points, centers, out, n_threads, add_squares);
 }
 
@@ -172,7 +264,7 @@ void price(const SparsePoints& points, const double* centers, const Regrets& out
             for (std::int64_t c = 0; c < k; ++c) cost[c] += value * at[c];
           }
         }
-        write_rows(cost, 1, 1, r, out);
+        write_rows(cost, 1, 1, 1, r, out);
         out.base[r] += norm;
         if (out.base[r] >= least_share * (norm + norms[out.nearest[r]])) return;
         double* row = scratch.row.data();
@@ -183,7 +275,7 @@ void price(const SparsePoints& points, const double* centers, const Regrets& out
           for (std::int64_t f = 0; f < d; ++f) cost[c] += (row[f] - at[f]) * (row[f] - at[f]);
         }
         for (std::int64_t e = first; e < last; ++e) row[rows.indices[e]] = 0.0;
-        write_rows(cost, 1, 1, r, out);
+        write_rows(cost, 1, 1, 1, r, out);
       },
       [](Scratch&) {});
 }
@@ -213,7 +305,7 @@ void price_absolute(const SparsePoints& points, const double* centers, const Reg
           for (std::int64_t c = 0; c < k; ++c) cost[c] += std::abs(value - at[c]) - std::abs(at[c]);
         }
         for (std::int64_t c = 0; c < k; ++c) cost[c] = cost[c] > 0 ? cost[c] : 0;  // rounding
-        write_rows(cost, 1, 1, r, out);
+        write_rows(cost, 1, 1, 1, r, out);
       },
       [](std::vector<double>&) {});
 }

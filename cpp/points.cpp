@@ -52,29 +52,39 @@ bool any_infinite(const double* values, std::int64_t n) {
   return std::any_of(values, values + n, [](double value) { return std::isinf(value); });
 }
 
-template <class T>
+// A weight of 1 changes no product, so rows without weights need none.
+template <bool Weighted, class T>
 TM_CLONES void add_run(const T* TM_RESTRICT in, const double* TM_RESTRICT shift, std::int64_t n,
                        double weight, double* TM_RESTRICT out) {
 #pragma omp simd
-  for (std::int64_t j = 0; j < n; ++j) out[j] += weight * (static_cast<double>(in[j]) - shift[j]);
-}
-
-template <class T>
-TM_CLONES void add_squares(const T* TM_RESTRICT in, const double* TM_RESTRICT shift, std::int64_t n,
-                           double weight, double* TM_RESTRICT out) {
-#pragma omp simd
   for (std::int64_t j = 0; j < n; ++j) {
     const double away = static_cast<double>(in[j]) - shift[j];
-    out[j] += weight * away * away;
+    out[j] += Weighted ? weight * away : away;
   }
 }
 
-void take_in(double x, bool left, bool by_threshold, Margin& margin) {
-  double& nearest = left ? margin.below : margin.above;
-  if (by_threshold) nearest = left ? std::max(nearest, x) : std::min(nearest, x);
-  margin.lowest = std::min(margin.lowest, x);
-  margin.highest = std::max(margin.highest, x);
-  margin.broken = margin.broken || x != std::floor(x);
+// The same, and the squares, in one walk.
+template <bool Weighted, class T>
+TM_CLONES void add_run_and_squares(const T* TM_RESTRICT in, const double* TM_RESTRICT shift,
+                                   std::int64_t n, double weight, double* TM_RESTRICT out,
+                                   double* TM_RESTRICT squares) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < n; ++j) {
+    const double away = static_cast<double>(in[j]) - shift[j];
+    const double weighted = Weighted ? weight * away : away;
+    out[j] += weighted;
+    squares[j] += weighted * away;
+  }
+}
+
+template <bool Weighted, class T>
+void add_row(const T* row, const double* shift, std::int64_t n, double weight, double* out,
+             double* squares) {
+  if (squares) {
+    add_run_and_squares<Weighted>(row, shift, n, weight, out, squares);
+  } else {
+    add_run<Weighted>(row, shift, n, weight, out);
+  }
 }
 
 void join(const Margin& other, Margin& margin) {
@@ -102,7 +112,7 @@ std::vector<Margin> find_margins(const Rows& points, const TreeView& tree, const
                      const double x = value(tree.feature[node]);
                      const auto split = splits(node);
                      const bool left = split.goes_left(x);
-                     if (!std::isnan(x)) take_in(x, left, split.by_threshold(), mine[node]);
+                     if (!std::isnan(x)) mine[node].take_in(x, left, split.by_threshold());
                      node = left ? tree.left[node] : tree.right[node];
                    }
                  });
@@ -268,10 +278,13 @@ void StridedPoints<T>::add_rows(const Grouping& grouping, double* out, double* s
           for (std::int64_t r = r0; r < r1; ++r) {
             const T* row = column_stride_ == 1 ? data_ + r * row_stride_ + f0
                                                : block.data() + (r - r0) * width;
-            const double weight = grouping.weights ? grouping.weights[r] : 1.0;
-            add_run(row, shift + f0, f1 - f0, weight,
-                    out + grouping.groups[r] * std::int64_t{n_features} + f0);
-            if (squares) add_squares(row, shift + f0, f1 - f0, weight, squares + f0);
+            double* sums = out + grouping.groups[r] * std::int64_t{n_features} + f0;
+            double* own_squares = squares ? squares + f0 : nullptr;
+            if (grouping.weights) {
+              add_row<true>(row, shift + f0, f1 - f0, grouping.weights[r], sums, own_squares);
+            } else {
+              add_row<false>(row, shift + f0, f1 - f0, 1.0, sums, own_squares);
+            }
           }
         }
       },
@@ -353,26 +366,25 @@ bool SparsePoints::apply(const TreeView& tree, std::int32_t* out, int n_threads)
     return all_finite(n_threads) && apply_splits(*this, tree, out, threads);
   const Descent descent(tree);
   const auto n_columns = static_cast<std::int32_t>(descent.features().size());
-  const std::int64_t width = n_columns + 1;
-  std::vector<std::int32_t> column_of(n_features, n_columns);
-  for (std::int32_t j = 0; j < n_columns; ++j) column_of[descent.features()[j]] = j;
   constexpr std::int64_t together = Descent::kTogether;
+  std::vector<std::int32_t> place(n_features, n_columns * together);
+  for (std::int32_t j = 0; j < n_columns; ++j) place[descent.features()[j]] = j * together;
   std::atomic<bool> is_finite{true};
   parallel_for((n_rows + together - 1) / together, 256, threads,
-               [&] { return std::vector<double>(width * together); },
-               [&](std::vector<double>& values, std::int64_t block) {
+               [&] { return std::vector<double>((n_columns + 1) * together); },
+               [&](std::vector<double>& columns, std::int64_t block) {
                  const std::int64_t r = block * together;
                  const int n = static_cast<int>(std::min(together, n_rows - r));
                  const std::int64_t first = by_row.indptr[r];
                  if (!run_is_finite(by_row.data + first, by_row.indptr[r + n] - first))
                    is_finite = false;
-                 std::fill(values.begin(), values.end(), 0.0);
-                 for (int i = 0; i < n; ++i)
+                 std::fill(columns.begin(), columns.end(), 0.0);
+                 for (int i = 0; i < n; ++i) {
+                   double* row = columns.data() + i;
                    for (std::int64_t e = by_row.indptr[r + i]; e < by_row.indptr[r + i + 1]; ++e)
-                     values[i * width + column_of[by_row.indices[e]]] = by_row.data[e];
-                 descent.run(
-                     n, [&](int i, std::int32_t column) { return values[i * width + column]; },
-                     out + r);
+                     row[place[by_row.indices[e]]] = by_row.data[e];
+                 }
+                 descent.run_columns(n, columns.data(), out + r);
                },
                [](std::vector<double>&) {});
   return is_finite;

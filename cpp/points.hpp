@@ -2,6 +2,8 @@
 // sparse. The only code that reads it; everything downstream sees doubles, bins or sums.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -29,6 +31,14 @@ struct Margin {
   double lowest = std::numeric_limits<double>::infinity();
   double highest = -std::numeric_limits<double>::infinity();
   bool broken = false;
+
+  void take_in(double x, bool left, bool by_threshold) {
+    double& nearest = left ? below : above;
+    if (by_threshold) nearest = left ? std::max(nearest, x) : std::min(nearest, x);
+    lowest = std::min(lowest, x);
+    highest = std::max(highest, x);
+    broken = broken || x != std::floor(x);
+  }
 };
 
 class Points {
@@ -91,6 +101,10 @@ class StridedPoints final : public DensePoints {
   bool all_finite(int n_threads) const override;
   void tile(std::int64_t r0, std::int64_t r1, std::int32_t f0, std::int32_t f1,
             double* out) const override;
+  // The values of a row, side by side; null where they are apart.
+  const T* row(std::int64_t r) const {
+    return column_stride_ == 1 ? data_ + r * row_stride_ : nullptr;
+  }
   // Calls visit(r, value) for rows [r0, r1), where value(f) is what the row has in feature f.
   template <class Visit>
   void each_row(std::int64_t r0, std::int64_t r1, Visit visit) const {

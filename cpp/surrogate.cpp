@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "parallel.hpp"
@@ -14,11 +15,24 @@ namespace {
 
 constexpr std::int64_t kPad = std::int64_t{1} << 62;  // no sum of regrets reaches half of it
 
+constexpr std::int64_t kAhead = 8;  // rows; those of a leaf lie apart, where no prefetcher follows
+
+// Asks for the regrets of a row that comes soon.
+TM_INLINE void fetch_ahead(const std::int64_t* regrets, std::int64_t k, const Row* rows,
+                           std::int64_t i, std::int64_t n) {
+#if defined(__GNUC__)
+  if (i + kAhead >= n) return;
+  const std::int64_t* next = regrets + rows[i + kAhead] * k;
+  for (std::int64_t c = 0; c < std::min<std::int64_t>(k, 32); c += 8) __builtin_prefetch(next + c);
+#endif
+}
+
 // beyond[c] ends up negative where center c is cheaper than the label for some row.
 TM_CLONES void compare(const std::int64_t* TM_RESTRICT regrets, std::int64_t k,
                        const Row* TM_RESTRICT rows, std::int64_t n, std::int64_t label,
                        std::int64_t* TM_RESTRICT beyond) {
   for (std::int64_t i = 0; i < n; ++i) {
+    fetch_ahead(regrets, k, rows, i, n);
     const std::int64_t* TM_RESTRICT regret = regrets + rows[i] * k;
     const std::int64_t own = regret[label];
 #pragma omp simd
@@ -30,6 +44,7 @@ TM_CLONES void add_regrets(const std::int64_t* TM_RESTRICT regrets, std::int64_t
                            const Row* TM_RESTRICT rows, std::int64_t n,
                            std::int64_t* TM_RESTRICT sums) {
   for (std::int64_t i = 0; i < n; ++i) {
+    fetch_ahead(regrets, k, rows, i, n);
     const std::int64_t* TM_RESTRICT regret = regrets + rows[i] * k;
 #pragma omp simd
     for (std::int64_t c = 0; c < k; ++c) sums[c] += regret[c];
@@ -40,6 +55,7 @@ TM_CLONES void gather_row_stats(const Leaf& leaf, const std::int64_t* TM_RESTRIC
                                 int counter, int K, std::int64_t begin, std::int64_t end,
                                 std::int64_t* TM_RESTRICT row_stats) {
   for (std::int64_t i = begin; i < end; ++i) {
+    fetch_ahead(leaf.regrets, leaf.k, leaf.rows, i, leaf.n);
     const std::int64_t* TM_RESTRICT regret = leaf.regrets + leaf.rows[i] * leaf.k;
     std::int64_t* TM_RESTRICT line = row_stats + i * K;
     for (int j = 0; j < counter; ++j) line[j] = regret[centers[j]];
@@ -97,16 +113,21 @@ std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, c
     start[j] = 0;
   }
   for (std::int64_t i = 0; i < leaf.n; ++i) sums[counter] += leaf.limits.weight(leaf.rows[i]);
-  // Uninitialised on purpose: every element is written below.
-  const std::unique_ptr<std::int64_t[]> row_stats(new std::int64_t[leaf.n * K]);
+  // Kept from search to search: fresh memory of this size costs the system as much as the sums.
+  std::unique_ptr<SearchBuffers> buffers = bins.buffers.take();
+  if (static_cast<std::int64_t>(buffers->row_stats.size()) < leaf.n * K)
+    buffers->row_stats = std::vector<std::int64_t>(leaf.n * K);
+  std::int64_t* row_stats = buffers->row_stats.data();
   n_threads = threads_for(leaf.n * bins.n_slots(), n_threads);
   parallel_blocks(leaf.n, 1024, n_threads, [&](std::int64_t begin, std::int64_t end) {
-    gather_row_stats(leaf, centers.data(), counter, K, begin, end, row_stats.get());
+    gather_row_stats(leaf, centers.data(), counter, K, begin, end, row_stats);
   });
   const scan::Node node{
-      {leaf.rows, leaf.n, K, row_stats.get()}, counter, sums.data(), start.data(), leaf.limits};
+      {leaf.rows, leaf.n, K, row_stats}, counter, sums.data(), start.data(), leaf.limits};
   const auto run = [&](auto search) {
-    return search(node, all.data(), leaf.totals[leaf.label], points, bins, n_threads);
+    const auto found = search(node, all.data(), leaf.totals[leaf.label], points, bins, n_threads);
+    bins.buffers.give_back(std::move(buffers));
+    return found;
   };
   switch (K) {
     case 4:

@@ -97,7 +97,13 @@ def partition(
     n_threads: int,
     missing_left: bool | None = None,
     categories: Sequence[int] = (),
-) -> int: ...
+) -> tuple[int, float, float, float, float, bool]:
+    """How many rows go left; then the values that come to the split.
+
+    The largest that goes left, the smallest that goes right, the lowest and the highest, and
+    whether all are integers.
+    """
+
 def group_medians(
     points: Points,
     groups: NDArray[np.int32],
@@ -147,6 +153,8 @@ class Bins:
     @property
     def mixed(self) -> list[int]:
         """The features of the last slots: categories, or numbers with missing values."""
+    def range(self, feature: int) -> tuple[float, float] | None:
+        """The smallest and the largest value of a feature; None if it has no bins of values."""
 
 def mixed_column(bins: Bins, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64], int, bool]:
     """The i-th of the columns ``bins.mixed``.

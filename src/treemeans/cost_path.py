@@ -39,17 +39,22 @@ def path_of(
     """
     smallest = (len(base_labels) + 1) // 2
     label, n_leaves = tree.label.tolist(), tree.n_leaves
-    place = {int(leaf): i for i, leaf in enumerate(tree.leaves)}  # where a node's rows are counted
-    merged = np.arange(n_leaves)  # of each leaf of the full tree, the first it is one with by now
-    now = tree.label[tree.leaves].copy()  # of these leaves, the cluster they are in by now
-    hits = hits.copy()
-    total, right = float(hits.sum()), float(hits[np.arange(n_leaves), now].sum())
-    clusters = leaves.merged(now, tree.n_clusters).within
-    assert clusters is not None
+    base, left, right = base_labels.tolist(), tree.left.tolist(), tree.right.tolist()
+    leaf_nodes = tree.leaves.tolist()
+    place = {leaf: i for i, leaf in enumerate(leaf_nodes)}  # where a node's rows are counted
+    parts = [[i] for i in range(n_leaves)]  # the full tree's leaves that are one by now
+    now = [label[leaf] for leaf in leaf_nodes]  # of these leaves, the cluster they are in by now
+    counts, costs = hits.tolist(), tree.costs.tolist()
+    total, hit = float(hits.sum()), float(hits[np.arange(n_leaves), now].sum())
     surrogate = tree.surrogate_cost
+    clusters = leaves.merged(np.array(now, dtype=np.int32), tree.n_clusters).within
+    assert clusters is not None
+    unions: list[tuple[int, list[int]]] = []  # clusters that change, and leaves in them
+    steps: list[int] = []  # how many of these come before each size
+    sizes: list[tuple[float, float]] = []  # surrogate cost and hits of each size
 
     def move(nodes: Iterable[int], targets: Iterable[int]) -> None:
-        """Give nodes that are leaves by now to other clusters, and price the clusters that change.
+        """Give nodes that are leaves by now to other clusters.
 
         Only the last state counts, so a cluster that both nodes leave or join is priced once.
         """
@@ -57,39 +62,48 @@ def path_of(
         for node, target in zip(nodes, targets, strict=True):
             i = place[node]
             if now[i] != target:
-                changed |= {int(now[i]), target}
-                now[merged == i] = target
-        for cluster in changed:
-            clusters[cluster] = leaves.union_cost(np.flatnonzero(now == cluster), cluster)
+                changed |= {now[i], target}
+                for leaf in parts[i]:
+                    now[leaf] = target
+        unions.extend(
+            (cluster, [leaf for leaf, joined in enumerate(now) if joined == cluster])
+            for cluster in changed
+        )
 
-    path = np.zeros(n_leaves - smallest + 1, dtype=PATH_DTYPE)
     cut_nodes = np.flatnonzero(~tree.is_leaf)
     last_first = cut_nodes[np.argsort(-tree.growth[cut_nodes])].tolist()
     for size in range(n_leaves, smallest - 1, -1):
         if size == smallest:
             # The base tree's own method may have labelled its leaves otherwise.
-            other = np.flatnonzero(tree.label[: len(base_labels)] != base_labels).tolist()
-            other = [node for node in other if node in place]
+            other = [node for node, new in enumerate(base) if new != label[node] and node in place]
             for node in other:
-                new = int(base_labels[node])
-                right += hits[place[node], new] - hits[place[node], label[node]]
-                surrogate += tree.costs[node, new] - tree.costs[node, label[node]]
-            move(other, base_labels[other].tolist())
-        costs = reconciled(surrogate, float(clusters.sum()))
-        path[size - smallest] = path_row(size, *costs, reference_cost, right / total)
+                new = base[node]
+                hit += counts[place[node]][new] - counts[place[node]][label[node]]
+                surrogate += costs[node][new] - costs[node][label[node]]
+            move(other, [base[node] for node in other])
+        sizes.append((surrogate, hit))
+        steps.append(len(unions))
         if size > smallest:
             node = last_first[n_leaves - size]
-            children = (int(tree.left[node]), int(tree.right[node]))
+            children = (left[node], right[node])
             for child in children:
-                right -= hits[place[child], label[child]]
-                surrogate -= tree.costs[child, label[child]]
+                hit -= counts[place[child]][label[child]]
+                surrogate -= costs[child][label[child]]
             move(children, (label[node], label[node]))
             kept, gone = place.pop(children[0]), place.pop(children[1])
-            merged[merged == gone] = kept
-            hits[kept] += hits[gone]
+            parts[kept] += parts[gone]
+            counts[kept] = [one + two for one, two in zip(counts[kept], counts[gone], strict=True)]
             place[node] = kept
-            right += hits[kept, label[node]]
-            surrogate += tree.costs[node, label[node]]
+            hit += counts[kept][label[node]]
+            surrogate += costs[node][label[node]]
+    path, done = np.zeros(len(sizes), dtype=PATH_DTYPE), 0
+    union_costs = leaves.union_costs(unions)
+    for i, (surrogate, hit) in enumerate(sizes):
+        for j in range(done, steps[i]):
+            clusters[unions[j][0]] = union_costs[j]
+        done = steps[i]
+        both = reconciled(surrogate, float(clusters.sum()))
+        path[-1 - i] = path_row(n_leaves - i, *both, reference_cost, hit / total)
     return path
 
 

@@ -405,9 +405,10 @@ class ExKMC(TreeEstimator):
                     refined, centers, certificate = prove(data, refined, centers, max_leaves, proof)
             result = measure(refined, centers, data, reference).of_refined()
             result = replace(result, certificate=certificate)
+            growing = refined
         if group_data is not None:
             result = group_data.figures(result, data.weights)
-        model._finish(result, data, raw)
+        model._finish(result, growing, data, raw)
         if reference.costs is not None:
             warn_if_forbidden(reference.costs, model.labels_)
         self.__dict__ = model.__dict__

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from treemeans import _core
 from treemeans.columns import Columns, plain_columns, round_thresholds
+from treemeans.columns.encode_frame import is_encoded
 from treemeans.cost_path import PATH_DTYPE, path_of, path_row, reconciled
 from treemeans.costs import OWN_COSTS, GroupCosts, GroupStatistics, KMeansCost, rounded_mean
 from treemeans.explain.cluster_names import automatic_names, checked_names
@@ -108,6 +109,11 @@ class FitResult:
     def comparable(self) -> bool:
         """Whether costs relative to the reference's say anything: not where these are given."""
         return self.cost not in OWN_COSTS
+
+    @cached_property
+    def is_encoded(self) -> bool:
+        """Whether rows must be encoded, because a column holds more than numbers and booleans."""
+        return is_encoded(self.columns)
 
     def of_grown(self, base_labels: NDArray[np.int32]) -> FitResult:
         """Add the sizes and path of a tree as it grew, from the base tree on.

@@ -19,6 +19,12 @@ from treemeans.split import Split
 _NO_FEATURE = -1
 _NO_CHILD = -1
 _MOST_CODES = 2**24  # of categories, which the kernel keeps as bits
+_DTYPES = {
+    **dict.fromkeys(("feature", "left", "right", "label", "growth", "category_codes"), np.int32),
+    **dict.fromkeys(("threshold", "weight", "costs", "gap"), np.float64),
+    "missing_left": np.int8,
+    "category_first": np.int64,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +127,25 @@ class ThresholdTree:
             value = getattr(self, f.name)
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
+
+    @classmethod
+    def consistent(cls, n_features: int, **arrays: ArrayLike) -> ThresholdTree:
+        """A tree of arrays that are consistent because of how they were made: none is checked.
+
+        All but ``gap`` must be there, as the constructor would keep them.
+        """
+        tree = object.__new__(cls)
+        object.__setattr__(tree, "n_features", n_features)
+        object.__setattr__(tree, "has_seen_missing", False)
+        if "gap" not in arrays:
+            at = np.array(arrays["threshold"], dtype=np.float64)
+            at[np.isinf(at)] = np.nan
+            arrays["gap"] = np.stack([at, at], axis=1)
+        for name, dtype in _DTYPES.items():
+            array = np.array(arrays[name], dtype=dtype)
+            array.flags.writeable = False
+            tree._set(name, array)
+        return tree
 
     def _set_split_kinds(self) -> None:
         """Set the arrays of missing values and categories, which most trees do without."""

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from treemeans.columns.dates import date_columns
 from treemeans.columns.detect_columns import (
     ArrayRows,
+    SplitValues,
     boolean_columns,
     detect_columns,
     detect_more,
@@ -29,6 +30,7 @@ from treemeans.columns.encoded_table import (
 from treemeans.costs import CosineCost, Cost, KMeansCost, KMediansCost, TableCost
 from treemeans.explain.warning_record import BadSegmentWarning
 from treemeans.fit_result import FitResult, group_means
+from treemeans.growth import InMemoryTree
 from treemeans.limits import Limits
 from treemeans.reference import Reference, fit_reference
 from treemeans.rows import Table, as_points
@@ -197,17 +199,22 @@ class TreeEstimator(TreeModel):
         self._take_in(encoded)
         return encoded
 
-    def _finish(self, result: FitResult, data: TrainingData, raw: Any) -> None:
+    def _finish(
+        self, result: FitResult, growing: InMemoryTree, data: TrainingData, raw: Any
+    ) -> None:
         """Find out how the columns read, round thresholds if asked for, set the attributes."""
-        tree = result.tree
-        seen = find_split_values(tree, data.table.points, data.n_threads)
+        tree, table = result.tree, data.table
+        seen = SplitValues.of(growing.margins)
+        if len(data.costs.rows) < table.n_rows:  # rows without weight have values too
+            seen = find_split_values(tree, table.points, data.n_threads)
+        rows = ArrayRows(data.X, table.bins)
         encoded = self.__dict__.pop("_encoded_table")
         if encoded is None:
             names = getattr(self, "feature_names_in_", None)
             dates, booleans = date_columns(raw), boolean_columns(raw)
-            columns = detect_columns(ArrayRows(data.X), names, dates, booleans, tree, seen)
+            columns = detect_columns(rows, names, dates, booleans, tree, seen)
         else:
-            columns = detect_more(ArrayRows(data.X), encoded.columns, tree, seen)
+            columns = detect_more(rows, encoded.columns, tree, seen)
             if any(np.isnan(column).any() for column in data.X.T):
                 tree = replace(tree, has_seen_missing=True)
         short = bool(self.round_thresholds)

@@ -78,7 +78,8 @@ class Baseline(TreeEstimator):
         model.n_iter_ = 1
         growing = model._grow_tree(data)
         labels = np.array(growing.label, dtype=np.int32)
-        model._finish(measure(growing, data.centers, data, reference).of_grown(labels), data, raw)
+        result = measure(growing, data.centers, data, reference).of_grown(labels)
+        model._finish(result, growing, data, raw)
         self.__dict__ = model.__dict__
         if self.n_leaves_ < reference.n_clusters:
             warnings.warn(

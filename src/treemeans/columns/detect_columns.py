@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,12 @@ class SplitValues:
     highest: NDArray[np.float64]
     whole: NDArray[np.bool_]
 
+    @classmethod
+    def of(cls, margins: Sequence[tuple[float, float, float, float, bool]]) -> SplitValues:
+        """Of each node the gap, the extremes, and whether all values are integers."""
+        values = np.array(margins, dtype=np.float64)
+        return cls(values[:, :2], values[:, 2], values[:, 3], values[:, 4] == 1.0)
+
 
 def find_split_values(tree: ThresholdTree, points: _core.Points, n_threads: int) -> SplitValues:
     """The values that the rows in ``points`` have at the splits of a tree."""
@@ -59,9 +66,10 @@ class InspectableRows(Protocol):
 
 @dataclass(frozen=True)
 class ArrayRows:
-    """The rows of an array or a sparse matrix."""
+    """The rows of an array or a sparse matrix; their bins, if there are any, know the ranges."""
 
     X: Any
+    bins: _core.Bins | None = None
 
     def some(self) -> NDArray[Any]:
         """A sample of evenly spaced rows."""
@@ -76,6 +84,9 @@ class ArrayRows:
 
     def range_of(self, feature: int) -> tuple[float, float]:
         """The smallest and the largest value of a column."""
+        known = None if self.bins is None else self.bins.range(feature)
+        if known is not None:
+            return known
         values = self.X[:, [feature]]
         values = values.toarray() if sparse.issparse(values) else values
         return float(np.nanmin(values)), float(np.nanmax(values))
@@ -140,14 +151,16 @@ def _with_ranges(
     """
     found = list(columns)
     cuts: dict[int, list[int]] = defaultdict(list)
-    for node in np.flatnonzero(np.isfinite(tree.threshold) & ~tree.is_leaf).tolist():
-        if columns[int(tree.feature[node])].kind == "integer":
-            cuts[int(tree.feature[node])].append(node)
+    features, thresholds = tree.feature.tolist(), tree.threshold.tolist()
+    for node, (feature, threshold) in enumerate(zip(features, thresholds, strict=True)):
+        if feature >= 0 and math.isfinite(threshold) and columns[feature].kind == "integer":
+            cuts[feature].append(node)
+    below, above = seen.gap.T.tolist()
     for feature, nodes in cuts.items():
         low, high = rows.range_of(feature)
-        if (seen.gap[nodes, 0] == low).any():
+        if any(below[node] == low for node in nodes):
             found[feature] = replace(found[feature], low=low)
-        if (seen.gap[nodes, 1] == high).any():
+        if any(above[node] == high for node in nodes):
             found[feature] = replace(found[feature], high=high)
     return tuple(found)
 
@@ -155,12 +168,14 @@ def _with_ranges(
 def _kinds(tree: ThresholdTree, seen: SplitValues) -> dict[int, str]:
     """The kind of each feature that has only whole numbers at its splits: integer or flag."""
     cuts: dict[int, list[int]] = defaultdict(list)
-    for node in np.flatnonzero(~tree.is_leaf).tolist():
-        cuts[int(tree.feature[node])].append(node)
+    for node, feature in enumerate(tree.feature.tolist()):
+        if feature >= 0:
+            cuts[feature].append(node)
+    whole, lowest, highest = (each.tolist() for each in (seen.whole, seen.lowest, seen.highest))
     kinds = {}
     for feature, nodes in cuts.items():
-        if seen.whole[nodes].all():
-            is_flag = seen.lowest[nodes].min() >= 0 and seen.highest[nodes].max() <= 1
+        if all(whole[node] for node in nodes):
+            is_flag = all(lowest[node] >= 0 and highest[node] <= 1 for node in nodes)
             kinds[feature] = "flag" if is_flag else "integer"
     return kinds
 

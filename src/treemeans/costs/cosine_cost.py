@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -61,7 +62,11 @@ class DirectionStatistics:
         """Cost of all groups."""
         return float(self.within.sum())
 
-    def union_cost(self, members: NDArray[np.intp], cluster: int) -> float:
+    def union_costs(self, unions: Sequence[tuple[int, list[int]]]) -> Floats:
+        """Cost of each of some unions of groups, given as a cluster's number and its members."""
+        return np.array([self._union_cost(members, cluster) for cluster, members in unions])
+
+    def _union_cost(self, members: list[int], cluster: int) -> float:
         """Cost of the union of some groups about its mean direction."""
         weight, sums = self.weight[members].sum(), self.sums[members].sum(axis=0)
         return max(float(weight - np.linalg.norm(sums)), 0.0)

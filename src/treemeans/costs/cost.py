@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -46,8 +47,11 @@ class GroupCosts(Protocol):
     def cost(self) -> float:
         """Cost of all groups, each as the cluster of its number."""
 
-    def union_cost(self, members: NDArray[np.intp], cluster: int) -> float:
-        """Cost of the union of some groups as a cluster; what `merged` says of it, for less."""
+    def union_costs(self, unions: Sequence[tuple[int, list[int]]]) -> Floats:
+        """Cost of each of some unions of groups, given as the number of a cluster and its members.
+
+        What `merged` says of them, for less.
+        """
 
     def merged(self, into: NDArray[np.int32], n_groups: int) -> Self:
         """Unions of the groups; ``into`` is the union that each of them joins."""

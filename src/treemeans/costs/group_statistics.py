@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,21 +55,25 @@ class GroupStatistics:
         mean = self.sums.sum(axis=0) / total
         return np.asarray(np.sqrt(np.maximum(squares / total - mean * mean, 0.0)))
 
-    def union_cost(self, members: NDArray[np.intp], cluster: int) -> float:
-        """Cost of the union of some groups about its mean; what `merged` says of it, for less.
+    def union_costs(self, unions: Sequence[tuple[int, list[int]]]) -> Floats:
+        """Cost of each union of some groups about its mean: what `merged` says of it, for less.
 
-        ``cluster``: the number of the union, which this cost does not depend on.
+        ``unions``: clusters, by their number, which this cost does not depend on, and members.
         """
         assert self.within is not None
-        if not len(members):
-            return 0.0
+        if not unions:
+            return np.zeros(0)
+        n = len(unions)
+        members = np.array([group for _, union in unions for group in union], dtype=np.intp)
+        union_of = np.repeat(np.arange(n), [len(union) for _, union in unions])
         own = self.weight[members]
-        # Sums in the order of the groups, as `merged` makes them: `cumsum` adds one by one.
-        weight = own.cumsum()[-1]
+        # Sums in the order of the groups, as `merged` makes them: `bincount` adds one by one.
+        weight = np.bincount(union_of, own, minlength=n)
+        sums = np.stack([self.sums[union].sum(axis=0) for _, union in unions])
         # A union without weight has no mean: its groups are at the shift, and so is it.
-        mean = self.sums[members].sum(axis=0) / (weight if weight > 0 else 1.0)
-        costs = self.within[members] + own * _squared(self.offset[members] - mean)
-        return float(costs.cumsum()[-1])
+        means = sums / np.where(weight > 0, weight, 1.0)[:, None]
+        costs = self.within[members] + own * _squared(self.offset[members] - means[union_of])
+        return np.bincount(union_of, costs, minlength=n).astype(np.float64)
 
     def merged(self, into: NDArray[np.int32], n_groups: int) -> GroupStatistics:
         """Unions of the groups; ``into`` is the union that each of them joins."""

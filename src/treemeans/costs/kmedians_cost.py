@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -45,9 +46,13 @@ class UnionStatistics:
     within: Floats | None = None
     centers: tuple[Floats | None, ...] = ()
 
-    def union_cost(self, members: NDArray[np.intp], cluster: int) -> float:
+    def union_costs(self, unions: Sequence[tuple[int, list[int]]]) -> Floats:
+        """Cost of each of some unions of groups, given as a cluster's number and its members."""
+        return np.array([self._union_cost(members, cluster) for cluster, members in unions])
+
+    def _union_cost(self, members: list[int], cluster: int) -> float:
         """Cost of the union of some leaves about its representative."""
-        return self._union(members).cost if len(members) else 0.0
+        return self._union(np.array(members)).cost if members else 0.0
 
     def merged(self, into: NDArray[np.int32], n_groups: int) -> UnionStatistics:
         """The clusters that leaves join; ``into`` is the cluster of each leaf."""

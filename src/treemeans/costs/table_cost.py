@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -32,9 +33,13 @@ class TableStatistics:
     costs: Floats
     within: Floats | None = None
 
-    def union_cost(self, members: NDArray[np.intp], cluster: int) -> float:
+    def union_costs(self, unions: Sequence[tuple[int, list[int]]]) -> Floats:
+        """Cost of each of some unions of groups, given as a cluster's number and its members."""
+        return np.array([self._union_cost(members, cluster) for cluster, members in unions])
+
+    def _union_cost(self, members: list[int], cluster: int) -> float:
         """Cost of the union of some groups as one cluster; what `merged` says of it."""
-        return float(self.costs[members, cluster].cumsum()[-1]) if len(members) else 0.0
+        return float(self.costs[members, cluster].cumsum()[-1]) if members else 0.0
 
     def merged(self, into: NDArray[np.int32], n_groups: int) -> TableStatistics:
         """The clusters that groups join; ``into`` is the cluster of each group."""

@@ -13,15 +13,24 @@ from treemeans.split import Split, split_arrays
 from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 
+_NO_VALUES = (-np.inf, np.inf, np.inf, -np.inf, True)
+"""What comes to the split of a leaf, which has none."""
+
 
 class InMemoryTree(GrowingTree):
     """A growing tree that keeps the rows of every node.
 
     The rows of a node are neighbours in ``_rows``: a cut sorts its slice into that of the left
     child and that of the right one. Nothing is copied, and rows stay ascending within a node.
+
+    Attributes
+    ----------
+    margins : of each node, what values came to its split: the largest that went left, the smallest
+        that went right, the lowest and highest of all, and whether all are integers
     """
 
     totals: list[NDArray[np.int64]]
+    margins: list[tuple[float, float, float, float, bool]]
 
     def __init__(self, data: TrainingData) -> None:
         super().__init__()
@@ -33,7 +42,9 @@ class InMemoryTree(GrowingTree):
         self.weights = None if self.costs.weights is None else self.costs.weights.values
         self.slot_prices = data.slot_prices(self.costs)
         self._kernel_limits = self.limits.for_kernel(self.weights, self.slot_prices)
-        self.totals = []
+        self.totals, self.margins = [], []
+        self._cheapest: list[int] = []
+        self._regret: list[int] = []
         self._slice: list[tuple[int, int]] = []
         self._rows = self.costs.rows.copy()
         self._add(0, len(self._rows), self._sum(self._rows), label=0, depth=0)
@@ -50,7 +61,16 @@ class InMemoryTree(GrowingTree):
 
     def is_empty(self, node: int) -> bool:
         """Whether a node has no rows."""
-        return len(self.rows(node)) == 0
+        begin, end = self._slice[node]
+        return begin == end
+
+    def cheapest(self, node: int) -> int:
+        """The center that is cheapest for the node's rows."""
+        return self._cheapest[node]
+
+    def regret(self, node: int) -> int:
+        """What the node's rows cost beyond each one's cheapest center, with the best label."""
+        return self._regret[node]
 
     def split(
         self,
@@ -64,9 +84,10 @@ class InMemoryTree(GrowingTree):
         begin, end = self._slice[node]
         rows = self._rows[begin:end]
         split = Split(feature, threshold, missing_left, categories)
-        n_left = _core.partition(
+        n_left, below, above, lowest, highest, whole = _core.partition(
             self.table.points, rows, feature, threshold, self.n_threads, missing_left, categories
         )
+        self.margins[node] = (below, above, lowest, highest, whole)
         middle = begin + n_left
         # The smaller side is summed; the other is the difference, which is exact.
         if n_left <= end - middle:
@@ -126,27 +147,31 @@ class InMemoryTree(GrowingTree):
     def freeze(self) -> ThresholdTree:
         """The tree as it is now."""
         base, weights, regrets = self.costs.base, self.costs.weights, self.costs.regrets
-        return ThresholdTree(
-            feature=np.array(self.feature),
-            threshold=np.array(self.threshold),
-            left=np.array(self.left),
-            right=np.array(self.right),
-            label=np.array(self.label),
+        return ThresholdTree.consistent(
+            feature=self.feature,
+            threshold=self.threshold,
+            left=self.left,
+            right=self.right,
+            label=self.label,
             n_features=self.table.n_features,
             weight=np.diff(self._slice)[:, 0].astype(np.float64)
             if weights is None
             else weights.to_float(self._sum_by_node(weights.values)),
             costs=base.to_float(self._sum_by_node(base.values))[:, None]
             + regrets.to_float(np.array(self.totals)),
-            growth=np.array(self.growth),
+            growth=self.growth,
             **split_arrays(self.missing_left, self.categories),
         )
 
     def _add(self, begin: int, end: int, totals: NDArray[np.int64], label: int, depth: int) -> int:
         """A new leaf; an empty one keeps ``label``, its parent's."""
+        cheapest = int(totals.argmin())
         self.totals.append(totals)
+        self.margins.append(_NO_VALUES)
+        self._cheapest.append(cheapest)
+        self._regret.append(int(totals[cheapest]))
         self._slice.append((begin, end))
-        return self.add_leaf(int(totals.argmin()) if end > begin else label, depth)
+        return self.add_leaf(cheapest if end > begin else label, depth)
 
     def sum_of(self, costs: CostTable, rows: NDArray[np.int32]) -> NDArray[np.int64]:
         """What rows cost beyond their cheapest, for each center, by some table of costs."""

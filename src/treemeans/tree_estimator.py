@@ -14,11 +14,11 @@ from sklearn.pipeline import Pipeline
 from treemeans.columns.dates import date_columns
 from treemeans.columns.detect_columns import (
     ArrayRows,
-    SplitValues,
     boolean_columns,
     detect_columns,
     detect_more,
     find_split_values,
+    learnt_split_values,
 )
 from treemeans.columns.encode_frame import UnseenValues
 from treemeans.columns.encoded_table import (
@@ -204,7 +204,7 @@ class TreeEstimator(TreeModel):
     ) -> None:
         """Find out how the columns read, round thresholds if asked for, set the attributes."""
         tree, table = result.tree, data.table
-        seen = SplitValues.of(growing.margins)
+        seen = learnt_split_values(growing.margins)
         if len(data.costs.rows) < table.n_rows:  # rows without weight have values too
             seen = find_split_values(tree, table.points, data.n_threads)
         rows = ArrayRows(data.X, table.bins)

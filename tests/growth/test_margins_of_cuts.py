@@ -8,7 +8,12 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 from tests.helpers.training_data import data_of
-from treemeans.columns.detect_columns import ArrayRows, SplitValues, find_split_values
+from treemeans.columns.detect_columns import (
+    ArrayRows,
+    SplitValues,
+    find_split_values,
+    learnt_split_values,
+)
 from treemeans.growth import grow
 from treemeans.progress import Progress
 from treemeans.tree import ThresholdTree
@@ -37,7 +42,7 @@ def test_cuts_learn_the_values_that_come_to_them(kind, n_threads):
     growing = grow(data, "imm", 12, Progress("", 1, False))
     tree = growing.freeze()
     learnt, walked = (
-        SplitValues.of(growing.margins),
+        learnt_split_values(growing.margins),
         find_split_values(tree, data.table.points, n_threads),
     )
     for field in fields(SplitValues):

@@ -36,11 +36,13 @@ class SplitValues:
     highest: NDArray[np.float64]
     whole: NDArray[np.bool_]
 
-    @classmethod
-    def of(cls, margins: Sequence[tuple[float, float, float, float, bool]]) -> SplitValues:
-        """Of each node the gap, the extremes, and whether all values are integers."""
-        values = np.array(margins, dtype=np.float64)
-        return cls(values[:, :2], values[:, 2], values[:, 3], values[:, 4] == 1.0)
+
+def learnt_split_values(
+    margins: Sequence[tuple[float, float, float, float, bool]],
+) -> SplitValues:
+    """Of each node the gap, the extremes, and whether all values are integers, as growth saw it."""
+    values = np.array(margins, dtype=np.float64)
+    return SplitValues(values[:, :2], values[:, 2], values[:, 3], values[:, 4] == 1.0)
 
 
 def find_split_values(tree: ThresholdTree, points: _core.Points, n_threads: int) -> SplitValues:

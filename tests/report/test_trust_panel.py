@@ -48,3 +48,29 @@ def test_clusters_without_rows_are_left_out(case):
     more = (*stability.clusters, kind(3, "none", 0.0, *empty))
     found = trust_entries(type(stability)(**(vars(stability) | {"clusters": more})))
     assert len(found["groups"]) == 3
+
+
+def test_the_panels_in_a_browser(case, tmp_path):
+    from selenium.webdriver.common.by import By
+
+    from tests.helpers.browser import open_browser
+
+    _, X, stability, alternatives = case
+    far = np.concatenate([X, [[900.0, 900.0, 900.0, 900.0]]])
+    model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(far)
+    page = tmp_path / "page.html"
+    html = report_html(model, far, stability=stability, alternatives=alternatives)
+    page.write_text(html, encoding="utf-8")
+    with open_browser() as browser:
+        browser.get(page.as_uri())
+        assert "a single one of 151 rows" in browser.find_element(By.ID, "warnings").text
+        trust = browser.find_element(By.ID, "trust")
+        assert trust.is_displayed()
+        assert len(trust.find_elements(By.CSS_SELECTOR, "tbody tr")) >= 3 + len(stability.cuts)
+        others = browser.find_element(By.ID, "panel-others")
+        assert not others.is_displayed()
+        browser.find_element(By.ID, "tab-others").click()
+        assert others.is_displayed()
+        assert "x3 <= 0.8" in others.text
+        assert not browser.find_element(By.ID, "panel-words").is_displayed()
+        assert [e for e in browser.get_log("browser") if e["level"] == "SEVERE"] == []

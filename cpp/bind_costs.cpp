@@ -164,6 +164,13 @@ void bind_costs(nb::module_& m) {
                      for (const MixedSlot& slot : bins.mixed) features.push_back(slot.feature);
                      return features;
                    })
+      .def_prop_ro("categorical",
+                   [](const Bins& bins) {
+                     std::vector<std::int32_t> features;
+                     for (const MixedSlot& slot : bins.mixed)
+                       if (slot.categorical) features.push_back(slot.feature);
+                     return features;
+                   })
       .def("range", &range_of, "feature"_a);
   m.def("mixed_column", &mixed_column, "bins"_a, "i"_a);
   m.def("group_counts", &group_counts, "bins"_a, "i"_a, "rows"_a, "center"_a, "weights"_a.none(),

@@ -94,5 +94,6 @@ void bind_kauri(nb::module_& m);
 void bind_grouped_histogram(nb::module_& m);
 void bind_code_histogram(nb::module_& m);
 void bind_optimal(nb::module_& m);
+void bind_annealing(nb::module_& m);
 
 }  // namespace treemeans

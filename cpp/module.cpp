@@ -10,6 +10,7 @@ NB_MODULE(_core, m) {
   treemeans::bind_costs(m);              // bins, distances to centers, fixed point
   treemeans::bind_searches(m);           // Cut, Limits; surrogate, mistakes, greedy; scores of bins
   treemeans::bind_mutable_tree(m);       // trees that a refinement changes
+  treemeans::bind_annealing(m);          // chains of annealing
   treemeans::bind_kauri(m);              // Kauri
   treemeans::bind_grouped_histogram(m);  // partitions: bins of values
   treemeans::bind_code_histogram(m);     // partitions: codes of bins

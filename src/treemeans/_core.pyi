@@ -155,6 +155,9 @@ class Bins:
         """The features of the last slots: categories, or numbers with missing values."""
     def range(self, feature: int) -> tuple[float, float] | None:
         """The smallest and the largest value of a feature; None if it has no bins of values."""
+    @property
+    def categorical(self) -> list[int]:
+        """Those of them that are categories."""
 
 def mixed_column(bins: Bins, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64], int, bool]:
     """The i-th of the columns ``bins.mixed``.
@@ -408,6 +411,66 @@ def mistakes_inside(
     -------
     mistakes, threshold : the largest integer and NaN if there is none
     """
+
+class AnnealingChains:
+    """Chains of annealing on one table, whose columns are given as bins.
+
+    ``codes`` has the bin of every row in every slot; ``space`` the rows in the space of the
+    centers, less their mean, with which they cost ``total``. Costs are counted in ``unit``.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.uint8],
+        n_values: NDArray[np.int32],
+        has_missing: NDArray[np.uint8],
+        space: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        unit: float,
+        total: float,
+        rows: NDArray[np.int32],
+        limits: Limits,
+        n_leaves: int,
+    ) -> None: ...
+    def add(
+        self,
+        slot: NDArray[np.int32],
+        last_bin: NDArray[np.int32],
+        missing_left: NDArray[np.int8],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        centers: NDArray[np.float64],
+        seed: int,
+    ) -> None: ...
+    def run(
+        self,
+        which: Sequence[int],
+        policy: NDArray[np.float64],
+        n_rounds: int,
+        n_steps: int,
+        start: float,
+        end: float,
+        n_threads: int,
+    ) -> None:
+        """Make rounds in some chains, each until so many or so many steps are made."""
+    def best(
+        self, chain: int
+    ) -> tuple[
+        NDArray[np.int32],
+        NDArray[np.int32],
+        NDArray[np.int8],
+        NDArray[np.int32],
+        NDArray[np.int32],
+        NDArray[np.int32],
+        NDArray[np.float64],
+        float,
+    ]:
+        """Slot, bin, side of missing values, children and label of each node; centers; cost."""
+    def best_cost(self, chain: int) -> float: ...
+    def rounds(self, chain: int) -> int: ...
+    def steps(self, chain: int) -> int: ...
+    def accepted(self, chain: int) -> list[int]:
+        """Rounds that were accepted, by move."""
 
 def greedy_cut(
     bins: Bins,

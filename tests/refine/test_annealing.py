@@ -178,6 +178,7 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
 
 def test_an_interrupted_fit_is_a_fit(monkeypatch):
     X, centers = blobs(np.random.default_rng(4), 200, 3, 4)
+    X = sparse.csr_array(X)
     plain = ExKMC(n_clusters=None, reference=centers, max_leaf_nodes=8).fit(X)
     interrupting(monkeypatch, 30)
     model = ExKMC(n_clusters=None, reference=centers, max_leaf_nodes=8, refine="search")
@@ -413,7 +414,7 @@ def test_a_sampled_search_does_search_the_sample(small_samples, monkeypatch):
 
     monkeypatch.setattr(refinement, "search", watched)
     X, centers = blobs(np.random.default_rng(0), 1200, 3, 4)
-    refined("search", with_reference(data_of(X), centers), 8, 4)
+    refined("search", with_reference(data_of(sparse.csr_array(X)), centers), 8, 4)
     assert rows
     assert all(120 < n < 300 for n in rows)
 

@@ -30,7 +30,7 @@ from tests.helpers.plain_numpy import (
 from tests.partitioned.test_dask_pass import shown_on_a_terminal
 from treemeans import ExKMC
 from treemeans.growth.base_tree import BASE_TREES
-from treemeans.refine import annealing, coreset
+from treemeans.refine import chains, coreset
 from treemeans.refine.centered_tree import CenteredTree
 
 IRIS = load_iris().data
@@ -471,13 +471,13 @@ def test_a_sample_is_searched_and_all_rows_are_settled(monkeypatch, weighted):
     monkeypatch.setattr(coreset, "_FEWEST_ROWS", 40)
     table = TABLES["weighted" if weighted else "scaled wine"]()
     rows = []
-    real = annealing.search
+    real = chains.search_chains
 
-    def watched(start, *arguments):
-        rows.append(start.data.table.n_rows)
-        return real(start, *arguments)
+    def watched(starts, data, *arguments):
+        rows.append(data.table.n_rows)
+        return real(starts, data, *arguments)
 
-    monkeypatch.setattr("treemeans.refine.refinement.search", watched)
+    monkeypatch.setattr("treemeans.refine.refinement.search_chains", watched)
     plain = table.fit(min_samples_leaf=6)
     model = table.fit(refine="search", min_samples_leaf=6)
     assert 0 < max(rows) < 100
@@ -495,26 +495,26 @@ def test_a_sample_is_searched_and_all_rows_are_settled(monkeypatch, weighted):
 # ---- Ctrl-C, verbose -----------------------------------------------------------------------------
 
 
-def interrupted_after(monkeypatch, n_rounds):
-    """A search whose user presses Ctrl-C in the round after so many."""
-    real, rounds = annealing._round, itertools.count(1)
+def interrupted_after(monkeypatch, n_parts):
+    """A search whose user presses Ctrl-C in the part after so many, of five rounds each."""
+    real, parts = chains._Chains._run_part, itertools.count(1)
 
     def impatient(*arguments):
-        if next(rounds) > n_rounds:
+        if next(parts) > n_parts:
             raise KeyboardInterrupt
         real(*arguments)
 
-    monkeypatch.setattr(annealing, "_round", impatient)
+    monkeypatch.setattr(chains._Chains, "_run_part", impatient)
 
 
-@pytest.mark.parametrize("n_rounds", [0, 1, 30, 70])
-def test_ctrl_c_keeps_the_best_so_far(monkeypatch, n_rounds):
+@pytest.mark.parametrize("n_parts", [0, 1, 6, 14])
+def test_ctrl_c_keeps_the_best_so_far(monkeypatch, n_parts):
     table = TABLES["digits"]()
     plain = table.fit()
-    interrupted_after(monkeypatch, n_rounds)
+    interrupted_after(monkeypatch, n_parts)
     with pytest.warns(UserWarning, match="interrupted; the best tree so far is kept"):
         model = table.fit(refine="search", search_rounds=100)
-    assert model.n_iter_ == 1 + n_rounds
+    assert 4 * n_parts <= model.n_iter_ - 1 <= 5 * n_parts
     assert model.inertia_ <= plain.inertia_
     assert model.labels_.tolist() == model.predict(table.X).tolist()
     assert len(sizes(model)) == model.n_leaves_ - 10 + 1
@@ -523,14 +523,14 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch, n_rounds):
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
 def test_a_real_ctrl_c(monkeypatch):
     table = TABLES["digits"]()
-    real, armed = annealing._round, []
+    real, armed = chains._Chains._run_part, []
 
-    def round_(*arguments):
+    def run_part(*arguments):
         if not armed:
             armed.append(signal.setitimer(signal.ITIMER_REAL, 0.1))
         real(*arguments)
 
-    monkeypatch.setattr(annealing, "_round", round_)
+    monkeypatch.setattr(chains._Chains, "_run_part", run_part)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         with pytest.warns(UserWarning, match="interrupted"):

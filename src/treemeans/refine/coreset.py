@@ -30,6 +30,16 @@ def search_data(data: TrainingData, rng: np.random.Generator) -> TrainingData:
     wanted = rows_wanted(per_row)
     if n <= 2 * wanted:
         return _by_column(data)
+    return _sample(data, wanted, rng)
+
+
+def small_data(data: TrainingData, wanted: int, rng: np.random.Generator) -> TrainingData:
+    """Return a coreset of about ``wanted`` rows; all rows unless they are twice as many."""
+    return data if data.table.n_rows <= 2 * wanted else _sample(data, wanted, rng)
+
+
+def _sample(data: TrainingData, wanted: int, rng: np.random.Generator) -> TrainingData:
+    """The training data of a coreset of about ``wanted`` rows."""
     rows, weights = _draw(data, wanted, rng)
     X = data.X[rows]
     X = X if sparse.issparse(X) else np.asfortranarray(X)

@@ -23,6 +23,7 @@ from treemeans.growth.kauri import kauri, weighable
 from treemeans.progress import Progress
 from treemeans.refine.annealing import search
 from treemeans.refine.centered_tree import CenteredTree
+from treemeans.refine.chains import can_search, search_chains
 from treemeans.refine.coreset import search_data
 from treemeans.refine.search_budget import Budget
 from treemeans.training_data import TrainingData
@@ -178,6 +179,8 @@ def _search(
         return starts[0]  # every row is in its cheapest cluster, and clusters do not move
     reference = data.costs.cheapest
     excess = max(starts[0].cost - reference, _LEAST_EXCESS * reference)
+    if can_search(data, n_leaves):
+        return search_chains(starts, data, n_leaves, excess, budget, rng)
     found = [
         search(start, n_leaves, excess, budget, _SHORT_SHARE * (number + 1), rng)
         for number, start in enumerate(starts[:_SHORT_SEARCHES])

@@ -1,0 +1,346 @@
+"""Annealing chains in the core: rounds in C++, how they are made and exchanged decided here.
+
+The core searches over bins: at most 256 for each feature, which are its distinct values if they are
+few enough. `Bins.of` draws the others so that the cuts of the starts, and rows far from the rest,
+which cost most, are told apart. The tree that comes out is optimized over all thresholds.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from treemeans import _core
+from treemeans.costs import KMeansCost
+from treemeans.refine.centered_tree import CenteredTree, growth_by_gain
+from treemeans.refine.coreset import small_data
+from treemeans.refine.search_budget import Budget
+from treemeans.split import split_arrays
+from treemeans.training_data import TrainingData
+from treemeans.tree import ThresholdTree
+
+Floats = NDArray[np.float64]
+
+_MOST_BINS = 255
+_MOST_SUMS = 2**25
+"""Sums that the nodes of a tree keep; larger trees of more bins are searched without them."""
+_BITS = 14
+"""Of the mean cost of a row in fixed point. Costs up to 2**17 times as large fit 32 bits."""
+
+_PHASES = ((4, 4, 0.3, True), (4, 2, 0.6, True), (4, 1, 1.0, False))
+"""Chains, the trees they start from, the share of the budget at which they end, and whether they
+may work on a coreset: which start leads to the best tree shows early. Fixed, so that the tree does
+not depend on the number of threads."""
+_CORESET_ROWS = 2048
+"""Rows of that coreset; a table of up to twice as many is searched as it is."""
+_FIRST_TEMPERATURE, _LAST_TEMPERATURE = 0.02, 0.002
+"""As a share of the excess cost at the start. Tables differ by orders of magnitude in their cost,
+but what a search can gain is always some part of the excess over the reference."""
+_TOLERANCE, _MAX_ROUNDS = 1e-4, 4
+"""Of optimizing a tree over all thresholds: see `CenteredTree.optimize`."""
+_MOST_STEPS, _MOST_ROUNDS = 100_000_000, 1_000
+"""Of a chain before it is seen whether the user pressed Ctrl-C."""
+_EPOCHS = 20
+"""Times that the chains stop, so that the bar moves and Ctrl-C is seen."""
+
+_CHANCES = {
+    "change a feature": 0.28,
+    "regrow anywhere": 0.25,
+    "regrow here": 0.3,
+    "exchange with a child": 0.06,
+    "move a leaf": 0.06,
+    "relabel a leaf": 0.03,
+    "dissolve a cluster": 0.02,
+}
+_HIDDEN_FEATURES = 0.75
+"""Share of the features that a leaf does not see when it grows again. If it saw all of them it
+would get the cuts that it had before."""
+_UNIFORM = 0.2
+"""Part of a node's chance to be changed that is the same for all nodes, as a share of the largest:
+costly subtrees are changed more often, but every node is changed sometimes."""
+_MOST_TEMPERATURES, _MOST_AFTER = 20.0, 10.0
+"""A change that raises the cost by more temperatures is not followed up: at once, and after its
+subtree is optimized."""
+_SAMPLED_ROWS = 400
+"""Rows that a leaf is cut by when it grows again; its cuts are chosen again from all rows."""
+_LOOKS = 4
+"""Cuts that are chosen again, at most, in a subtree that changed."""
+
+POLICY = np.array(
+    [
+        *_CHANCES.values(),
+        _HIDDEN_FEATURES,
+        _UNIFORM,
+        _MOST_TEMPERATURES,
+        _MOST_AFTER,
+        _SAMPLED_ROWS,
+        _LOOKS,
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The features that may be cut, in bins.
+
+    Attributes
+    ----------
+    features : of each slot
+    values : of each slot, its distinct values
+    edges : of each slot, the largest value of each bin but the last or a threshold above it
+    codes : bin of each row in each slot; that of missing values comes last
+    has_missing : of each slot
+    """
+
+    features: NDArray[np.intp]
+    values: list[Floats]
+    edges: list[Floats]
+    codes: NDArray[np.uint8]
+    has_missing: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, data: TrainingData, trees: Sequence[ThresholdTree]) -> Self:
+        """Bins of the rows with a weight; the cuts of ``trees`` lie between bins."""
+        rows = data.costs.rows
+        weights = np.ones(len(rows)) if data.weights is None else data.weights[rows]
+        features, values, edges, columns, missing = [], [], [], [], []
+        for feature in np.flatnonzero(data.table.allowed):
+            column = np.asarray(data.X[:, feature], dtype=np.float64)
+            known = ~np.isnan(column)
+            distinct = np.unique(column[rows][known[rows]])
+            if len(distinct) < 2:
+                continue
+            cuts = np.concatenate([t.threshold[t.feature == feature] for t in trees])
+            own = _edges(column[rows][known[rows]], weights[known[rows]], distinct, cuts)
+            code = np.searchsorted(own, column, side="left")
+            code[~known] = len(own) + 1
+            features.append(feature)
+            values.append(distinct)
+            edges.append(own)
+            columns.append(code.astype(np.uint8))
+            missing.append(not known.all())
+        codes = np.column_stack(columns) if columns else np.zeros((len(data.X), 0), np.uint8)
+        return cls(
+            np.array(features, dtype=np.intp),
+            values,
+            edges,
+            np.ascontiguousarray(codes),
+            np.array(missing, dtype=np.uint8),
+        )
+
+    @property
+    def n_values(self) -> NDArray[np.int32]:
+        """Bins of values of each slot."""
+        return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int32)
+
+    def bin_below(self, slot: int, threshold: float) -> int:
+        """The last bin with a value up to ``threshold``."""
+        at = int(np.searchsorted(self.values[slot], threshold, side="right"))
+        value = self.values[slot][max(at - 1, 0)]
+        return int(np.searchsorted(self.edges[slot], value, side="left"))
+
+
+def _edges(column: Floats, weights: Floats, distinct: Floats, cuts: Floats) -> Floats:
+    """Thresholds between bins.
+
+    Where values are many, half of the bins is drawn by weight and half by the squared distance from
+    the mean: as in a coreset, rows that cost much are told apart.
+    """
+    middles = distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
+    # Between neighbouring floats there may be none half way.
+    middles = np.where(middles < distinct[1:], middles, distinct[:-1])
+    if len(distinct) <= _MOST_BINS:
+        return middles
+    at = np.searchsorted(distinct, cuts, side="right") - 1
+    given = np.unique(at[(at >= 0) & (at < len(middles))])[: _MOST_BINS // 2]
+    own = np.searchsorted(distinct, column)
+    weight = np.bincount(own, weights, minlength=len(distinct))
+    away = (distinct - np.average(column, weights=weights)) ** 2 * weight
+    share = weight / weight.sum()
+    if away.sum() > 0.0:
+        share = (share + away / away.sum()) / 2
+    wanted = _MOST_BINS - 1 - len(given)
+    drawn = np.searchsorted(np.cumsum(share), np.arange(1, wanted + 1) / (wanted + 1))
+    chosen = np.union1d(given, np.clip(drawn, 0, len(middles) - 1))
+    return np.asarray(middles[chosen])
+
+
+def can_search(data: TrainingData, n_leaves: int) -> bool:
+    """Whether the chains know this table: numbers in full columns, squared distances."""
+    return (
+        type(data.cost) is KMeansCost
+        and not sparse.issparse(data.X)
+        and not sparse.issparse(data.cost.rows)
+        and not data.table.bins.categorical
+        and n_leaves * _MOST_BINS * int(data.table.allowed.sum()) <= _MOST_SUMS
+        and bool(data.table.allowed.any())
+    )
+
+
+def search_chains(
+    starts: Sequence[CenteredTree],
+    data: TrainingData,
+    n_leaves: int,
+    excess: float,
+    budget: Budget,
+    rng: np.random.Generator,
+) -> CenteredTree:
+    """Return the best tree of chains from the cheapest of some optimized trees.
+
+    Between phases the trees are optimized over all thresholds, which are edges of bins then.
+
+    Parameters
+    ----------
+    excess : what the best of the starts costs above the reference, the scale of the temperature
+    """
+    trees = sorted(starts, key=lambda tree: tree.cost)
+    small = small_data(data, _CORESET_ROWS, rng)
+    for n_chains, n_trees, until, on_coreset in _PHASES:
+        if budget.spent or trees[0].tree.cost == 0:
+            break
+        begin = budget.share
+        some = [trees[i % min(n_trees, len(trees))] for i in range(n_chains)]
+        chains = _Chains(some, small if on_coreset else data, n_leaves, rng)
+        try:
+            chains.run(budget, begin, until, excess)
+        except KeyboardInterrupt:
+            budget.interrupt()
+        found = [chains.best(chain, data) for chain in range(n_chains)]
+        for tree in found:
+            tree.recenter()
+            tree.optimize(n_leaves, _TOLERANCE, _MAX_ROUNDS)
+        trees = sorted([*found, *trees], key=lambda tree: tree.cost)
+    return trees[0]
+
+
+class _Chains:
+    """Annealing chains from a number of trees."""
+
+    def __init__(
+        self,
+        starts: Sequence[CenteredTree],
+        data: TrainingData,
+        n_leaves: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self._data = data
+        self._n = len(starts)
+        trees = [start.freeze() for start in starts]
+        self._bins = Bins.of(data, trees)
+        rows = np.asarray(data.cost.rows, dtype=np.float64)  # type: ignore[attr-defined]
+        self._mean = np.average(rows, axis=0, weights=data.weights)
+        space = np.ascontiguousarray(rows - self._mean)
+        squares = (space * space).sum(axis=1)
+        weights = np.ones(len(space)) if data.weights is None else data.weights
+        total = float(weights @ squares)
+        mean_cost = max(data.costs.cheapest / len(data.costs.rows), sys.float_info.min * 2.0**_BITS)
+        unit = math.ldexp(1.0, math.frexp(mean_cost)[1] - _BITS)
+        costs = data.costs
+        self._chains = _core.AnnealingChains(
+            self._bins.codes,
+            self._bins.n_values,
+            self._bins.has_missing,
+            space,
+            data.weights,
+            unit,
+            total,
+            costs.rows,
+            data.limits.for_rows(costs).for_kernel(
+                None if costs.weights is None else costs.weights.values,
+                data.limits.slot_prices(self._bins.features.tolist(), data.reference_cost / unit),
+            ),
+            n_leaves,
+        )
+        for start, tree in zip(starts, trees, strict=True):
+            self._add(tree, start.centers, int(rng.integers(2**63)))
+
+    def _add(self, tree: ThresholdTree, centers: Floats, seed: int) -> None:
+        slot_of = {int(feature): slot for slot, feature in enumerate(self._bins.features)}
+        slot = np.array([slot_of.get(int(f), -1) for f in tree.feature], dtype=np.int32)
+        bins = [
+            self._bins.bin_below(int(s), t) if s >= 0 else 0
+            for s, t in zip(slot, tree.threshold, strict=True)
+        ]
+        sides = [
+            None if leaf else tree.split(n).missing_left for n, leaf in enumerate(tree.is_leaf)
+        ]
+        self._chains.add(
+            slot,
+            np.array(bins, dtype=np.int32),
+            np.array([-1 if side is None else int(side) for side in sides], dtype=np.int8),
+            tree.left.astype(np.int32),
+            tree.right.astype(np.int32),
+            np.ascontiguousarray(centers - self._mean),
+            seed,
+        )
+
+    def run(self, budget: Budget, begin: float, end: float, excess: float) -> None:
+        """Anneal from one share of the budget to another."""
+        budget.begin_chains()
+
+        def temperature(done: float) -> float:
+            share = _FIRST_TEMPERATURE ** (1.0 - done) * _LAST_TEMPERATURE**done
+            return float(max(excess * share, sys.float_info.min))
+
+        while not budget.spent and budget.share < end:
+            done = (budget.share - begin) / (end - begin)
+            n_chains, rounds, steps = budget.next_part(1.0 / _EPOCHS, self._n)
+            # A part that is cut short, so that Ctrl-C is seen, has one temperature.
+            short = steps > _MOST_STEPS and rounds > _MOST_ROUNDS
+            until = done if short else min(1.0, done + 1.0 / (_EPOCHS * (end - begin)))
+            before = self._spent
+            self._run_part(
+                n_chains, rounds, min(steps, _MOST_STEPS), temperature(done), temperature(until)
+            )
+            made, spent = self._spent[0] - before[0], self._spent[1] - before[1]
+            if made == 0:  # every chain is at a tree that cannot be better
+                return
+            budget.spend_rounds(made, spent, self.best_cost)
+
+    def _run_part(self, n_chains: int, rounds: int, steps: int, first: float, last: float) -> None:
+        n_threads = self._data.n_threads
+        self._chains.run(range(n_chains), POLICY, rounds, steps, first, last, n_threads)
+
+    @property
+    def _spent(self) -> tuple[int, int]:
+        """Rounds and steps of all chains."""
+        chains = range(self._n)
+        return sum(map(self._chains.rounds, chains)), sum(map(self._chains.steps, chains))
+
+    @property
+    def best_cost(self) -> float:
+        """k-means cost of the best tree."""
+        return min(self._chains.best_cost(chain) for chain in range(self._n))
+
+    def best(self, chain: int, data: TrainingData) -> CenteredTree:
+        """The best tree of a chain, on the rows of ``data``."""
+        slot, bins, sides, left, right, label, centers, _ = self._chains.best(chain)
+        cut = slot >= 0
+        tree = ThresholdTree(
+            feature=np.where(cut, self._bins.features[slot], -1),
+            threshold=np.array(
+                [
+                    self._threshold(int(s), int(b)) if s >= 0 else 0.0
+                    for s, b in zip(slot, bins, strict=True)
+                ]
+            ),
+            left=left,
+            right=right,
+            label=label,
+            n_features=self._data.table.n_features,
+            growth=growth_by_gain(left.tolist(), right.tolist(), [0] * len(left)),
+            **split_arrays([None if side < 0 else bool(side) for side in sides], [()] * len(slot)),
+        )
+        centers = centers.reshape(-1, len(self._mean)) + self._mean
+        return CenteredTree.replay(data, tree, centers)
+
+    def _threshold(self, slot: int, last: int) -> float:
+        edges = self._bins.edges[slot]
+        return float(edges[last]) if last < len(edges) else math.inf

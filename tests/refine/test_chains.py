@@ -1,0 +1,119 @@
+"""Chains of annealing in the core: their bins, sums and limits, for any number of threads."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+from tests.helpers.training_data import (
+    blobs,
+    centered_tree_of,
+    data_of,
+    kmeans_cost,
+    problems,
+)
+from tests.refine.test_annealing import rounds
+from tests.refine.test_centered_tree import assert_books_are_right, assert_within_limits
+from treemeans import ExKMC
+from treemeans.refine import chains
+from treemeans.refine.chains import Bins, can_search, search_chains
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def searched(start, n_leaves, n_rounds=40, seed=0, excess=0.1):
+    rng = np.random.default_rng(seed)
+    return search_chains([start], start.data, n_leaves, excess * start.cost, rounds(n_rounds), rng)
+
+
+@settings(max_examples=25)
+@given(problems(sizes=(12, 40, 150), limited=True))
+def test_chains_never_end_worse_and_keep_to_the_limits(problem):
+    data, centers, n_leaves = problem
+    start = centered_tree_of(data, centers, n_leaves)
+    start.recenter()
+    cost = start.cost
+    if not can_search(data, n_leaves):
+        return
+    found = searched(start, n_leaves, excess=100.0)  # so hot that costlier trees are accepted
+    assert found.cost <= cost
+    assert found.tree.n_leaves <= n_leaves
+    assert_books_are_right(found)
+    assert_within_limits(found)
+
+
+@settings(max_examples=20)
+@given(problems(sizes=(40, 150), limited=False))
+def test_the_stated_cost_is_that_of_the_rows(problem):
+    """Sums that are kept from round to round stay right: the cost is measured from the rows."""
+    data, centers, n_leaves = problem
+    start = centered_tree_of(data, centers, n_leaves)
+    start.recenter()
+    if not can_search(data, n_leaves) or start.tree.cost == 0:
+        return
+    running = chains._Chains([start] * 4, data, n_leaves, np.random.default_rng(1))
+    running.run(rounds(200), 0.0, 1.0, 0.1 * start.cost)
+    for chain in range(4):
+        stated = running._chains.best_cost(chain)
+        tree = running.best(chain, data)
+        prices = data.limits.price_of_cuts(tree.freeze().feature) * data.reference_cost
+        measured = kmeans_cost(tree) + prices
+        assert measured <= stated * (1 + 1e-9) + 1e-9 * data.costs.cheapest
+
+
+def test_the_same_tree_for_any_number_of_threads():
+    X, centers = blobs(np.random.default_rng(3), 3000, 8, 6)
+    models = [
+        ExKMC(
+            None,
+            reference=centers,
+            max_leaf_nodes=12,
+            refine="search",
+            search_rounds=200,
+            random_state=0,
+            n_jobs=n,
+        ).fit(X)
+        for n in (1, 2, 3)
+    ]
+    assert models[0].tree_ == models[1].tree_ == models[2].tree_
+    assert models[0].inertia_ == models[2].inertia_
+
+
+def test_chains_find_better_trees():
+    better = 0
+    for seed in range(6):
+        X, centers = blobs(np.random.default_rng(seed), 150, 3, 4)
+        start = centered_tree_of(data_of(X), centers, 7)
+        start.recenter()
+        start.optimize(7, 1e-3, 5)
+        better += searched(start, 7, 300).cost < 0.999 * start.cost
+    assert better >= 4
+
+
+def test_cuts_of_the_starts_are_edges_and_far_rows_have_bins_of_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 2))
+    X[:5, 0] = [50.0, 60.0, 70.0, 80.0, 90.0]
+    centers = np.array([[0.0, 0.0], [70.0, 0.0], [1.0, 1.0]])
+    start = centered_tree_of(data_of(X), centers, 6)
+    tree = start.freeze()
+    bins = Bins.of(start.data, [tree])
+    for node in np.flatnonzero(~tree.is_leaf):
+        slot = int(np.flatnonzero(bins.features == tree.feature[node])[0])
+        goes_left = X[:, tree.feature[node]] <= tree.threshold[node]
+        last = bins.bin_below(slot, tree.threshold[node])
+        np.testing.assert_array_equal(bins.codes[:, slot] <= last, goes_left)
+    assert len(set(bins.codes[:5, 0])) == 5
+    assert bins.n_values.max() <= 256
+
+
+def test_missing_values_are_searched_too():
+    rng = np.random.default_rng(2)
+    X, _ = blobs(rng, 400, 4, 5)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X = pd.DataFrame(X, columns=list("abcd"))
+    model = ExKMC(5, max_leaf_nodes=9, random_state=0)
+    plain = model.fit(X).inertia_
+    refined = ExKMC(5, max_leaf_nodes=9, random_state=0, refine="search", search_rounds=200).fit(X)
+    assert refined.inertia_ <= plain
+    assert (refined.predict(X) == refined.labels_).all()

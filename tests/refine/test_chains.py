@@ -16,7 +16,7 @@ from tests.refine.test_annealing import rounds
 from tests.refine.test_centered_tree import assert_books_are_right, assert_within_limits
 from treemeans import ExKMC
 from treemeans.refine import chains
-from treemeans.refine.chains import Bins, can_search, search_chains
+from treemeans.refine.chains import ChainBins, can_search, search_chains
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -97,7 +97,7 @@ def test_cuts_of_the_starts_are_edges_and_far_rows_have_bins_of_their_own():
     centers = np.array([[0.0, 0.0], [70.0, 0.0], [1.0, 1.0]])
     start = centered_tree_of(data_of(X), centers, 6)
     tree = start.freeze()
-    bins = Bins.of(start.data, [tree])
+    bins = ChainBins.of(start.data, [tree])
     for node in np.flatnonzero(~tree.is_leaf):
         slot = int(np.flatnonzero(bins.features == tree.feature[node])[0])
         goes_left = X[:, tree.feature[node]] <= tree.threshold[node]

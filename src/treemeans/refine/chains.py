@@ -1,7 +1,7 @@
 """Annealing chains in the core: rounds in C++, how they are made and exchanged decided here.
 
 The core searches over bins: at most 256 for each feature, which are its distinct values if they are
-few enough. `Bins.of` draws the others so that the cuts of the starts, and rows far from the rest,
+few enough. `ChainBins.of` draws the others so that the cuts of the starts, and rows far from the rest,
 which cost most, are told apart. The tree that comes out is optimized over all thresholds.
 """
 
@@ -87,7 +87,7 @@ POLICY = np.array(
 
 
 @dataclass(frozen=True)
-class Bins:
+class ChainBins:
     """The features that may be cut, in bins.
 
     Attributes
@@ -107,7 +107,7 @@ class Bins:
 
     @classmethod
     def of(cls, data: TrainingData, trees: Sequence[ThresholdTree]) -> Self:
-        """Bins of the rows with a weight; the cuts of ``trees`` lie between bins."""
+        """ChainBins of the rows with a weight; the cuts of ``trees`` lie between bins."""
         rows = data.costs.rows
         weights = np.ones(len(rows)) if data.weights is None else data.weights[rows]
         features, values, edges, columns, missing = [], [], [], [], []
@@ -137,7 +137,7 @@ class Bins:
 
     @property
     def n_values(self) -> NDArray[np.int32]:
-        """Bins of values of each slot."""
+        """ChainBins of values of each slot."""
         return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int32)
 
     def bin_below(self, slot: int, threshold: float) -> int:
@@ -233,7 +233,7 @@ class _Chains:
         self._data = data
         self._n = len(starts)
         trees = [start.freeze() for start in starts]
-        self._bins = Bins.of(data, trees)
+        self._bins = ChainBins.of(data, trees)
         rows = np.asarray(data.cost.rows, dtype=np.float64)  # type: ignore[attr-defined]
         self._mean = np.average(rows, axis=0, weights=data.weights)
         space = np.ascontiguousarray(rows - self._mean)

@@ -1,8 +1,8 @@
 """Annealing chains in the core: rounds in C++, how they are made and exchanged decided here.
 
 The core searches over bins: at most 256 for each feature, which are its distinct values if they
-are few enough. `ChainBins.of` draws the others so that the cuts of the starts, and rows far from the
-rest, which cost most, are told apart. The tree that comes out is optimized over all thresholds.
+are few enough. `ChainBins.of` draws the others so that the cuts of the starts, and rows far from
+the rest, which cost most, are told apart. The tree that comes out is optimized over all thresholds.
 """
 
 from __future__ import annotations

@@ -374,7 +374,7 @@ class ExKMC(TreeEstimator):
                 f'cost="{reference.cost}".'
             )
         max_leaves = check_max_leaves(self.max_leaf_nodes, reference.n_clusters, base)
-        model.n_iter_ = 1
+        model.n_iter_, growing = 1, None
         with Progress("treemeans: leaves", max_leaves, bool(self.verbose)) as progress:
             if clusters is None:
                 growing = grow(data, base, max_leaves, progress)
@@ -384,9 +384,11 @@ class ExKMC(TreeEstimator):
         if clusters is not None:
             result = model._label_within_limits(data, limited, max_leaves, reference)
         elif self.refine == "none":
+            assert growing is not None
             assert growing.base_labels is not None  # it was expanded
             result = measure(growing, data.centers, data, reference).of_grown(growing.base_labels)
         else:
+            assert growing is not None
             deadline = None if self.max_time is None else time.monotonic() + self.max_time
             with Progress("treemeans: search", 1000, bool(self.verbose)) as progress:
                 rounds = given(self, "search_rounds")

@@ -200,13 +200,18 @@ class TreeEstimator(TreeModel):
         return encoded
 
     def _finish(
-        self, result: FitResult, growing: InMemoryTree, data: TrainingData, raw: Any
+        self, result: FitResult, growing: InMemoryTree | None, data: TrainingData, raw: Any
     ) -> None:
-        """Find out how the columns read, round thresholds if asked for, set the attributes."""
+        """Find out how the columns read, round thresholds if asked for, set the attributes.
+
+        ``growing`` knows the values beside its cuts; None where the tree of the result is another.
+        """
         tree, table = result.tree, data.table
-        seen = learnt_split_values(growing.margins)
-        if len(data.costs.rows) < table.n_rows:  # rows without weight have values too
+        if growing is None or len(data.costs.rows) < table.n_rows:
+            # Rows without weight have values too.
             seen = find_split_values(tree, table.points, data.n_threads)
+        else:
+            seen = learnt_split_values(growing.margins)
         rows = ArrayRows(data.X, table.bins)
         encoded = self.__dict__.pop("_encoded_table")
         if encoded is None:

@@ -1,6 +1,7 @@
 """``treemeans fit`` on files in passes over their rows: the same output as in memory."""
 
 import json
+import re
 import sys
 import tempfile
 
@@ -57,6 +58,11 @@ def notes(result):
     return [line for line in result.stderr.splitlines() if line.startswith("Note: ")]
 
 
+def without_shuffling(text):
+    """The text without the warning that needs the table in memory, to shuffle its columns."""
+    return re.sub(r"Warning: the clusters are no more compact.*\n(  .*\n)*", "", text)
+
+
 # ---- the same words ------------------------------------------------------------------------------
 
 
@@ -111,7 +117,7 @@ def test_columns_scale_exact_out_and_json(tmp_path):
     np.testing.assert_allclose(found["cost"], expected["cost"])
     ours, theirs = treemeans.load(ours), treemeans.load(theirs)
     np.testing.assert_array_equal(ours.tree_.threshold, theirs.tree_.threshold)
-    assert str(ours.rules()) == str(theirs.rules())
+    assert str(ours.rules()) == without_shuffling(str(theirs.rules()))
     assert ours.columns_ == theirs.columns_
 
 
@@ -122,11 +128,11 @@ def test_rows_without_values_are_dropped(tmp_path):
     path = write(tmp_path, frame)
     both = [ok("fit", path, *FIT, "--missing", "drop", "--engine", e) for e in ("memory", "stream")]
     assert "236 rows and 3 columns" in both[1].stdout
-    assert both[1].stdout == both[0].stdout
+    assert both[1].stdout == without_shuffling(both[0].stdout)
     both = [
         ok("fit", path, *FIT, "--missing", "median", "--engine", e) for e in ("memory", "stream")
     ]
-    assert both[1].stdout == both[0].stdout
+    assert both[1].stdout == without_shuffling(both[0].stdout)
     says = "Values of 'spend', 'visits' are missing, which needs the table in memory"
     refused("fit", path, *FIT, "--engine", "stream", says=says)
 

@@ -36,8 +36,9 @@ PARTS = {
     "missing_left": [-1, -1, -1, -1, -1],
     "category_first": [0, 0, 0, 0, 0, 0],
     "category_codes": np.empty(0, dtype=int),
+    "has_seen_missing": False,
 }
-ARRAYS = tuple(name for name in PARTS if name != "n_features")
+ARRAYS = tuple(name for name in PARTS if name not in ("n_features", "has_seen_missing"))
 
 
 def tree_of(**changes):

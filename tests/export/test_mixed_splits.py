@@ -5,17 +5,15 @@ Growth makes no such trees yet; these are made by hand, or at random.
 
 import math
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
-from sqlglot import exp
 
 from tests.helpers.databases import DATABASES
+from tests.helpers.other_dialects import DIALECTS, in_duckdb
 from tests.helpers.random_trees import (
     MIXED_COLUMNS,
     accepted,
@@ -29,15 +27,6 @@ from treemeans.export.notebook import tree_html
 from treemeans.export.python_code import to_python
 from treemeans.export.sql_query import to_sql
 
-DIALECTS = {
-    "PostgreSQL": "postgres",
-    "DuckDB": "duckdb",
-    "BigQuery": "bigquery",
-    "Snowflake": "snowflake",
-    "Spark": "spark",
-    "MySQL": "mysql",
-    "T-SQL": "tsql",
-}
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 COUNTRIES = Column("country", "codes", categories=("DE", "FR", "it's", "AT"))
@@ -122,17 +111,6 @@ def test_sql_text(columns):
     }
     case = to_sql(customers(), columns, "duckdb", pretty=False)
     assert "WHEN \"country\" IN ('DE', 'it''s') THEN" in case
-
-
-def in_duckdb(sql, dialect, table):
-    """What DuckDB makes of a query in another dialect: the last column by the first."""
-    (query,) = sqlglot.parse(sql, dialect=DIALECTS[dialect])
-    if dialect == "T-SQL":  # where FLOAT is a double
-        for kind in query.find_all(exp.DataType):
-            kind.replace(exp.DataType.build("DOUBLE") if kind.is_type("FLOAT") else kind)
-    with duckdb.connect() as connection:
-        connection.register("t", table)
-        return {row[0]: row[-1] for row in connection.execute(query.sql("duckdb")).fetchall()}
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -31,6 +31,7 @@ class DaskParquetPartitions(DaskPartitions):
         self.traffic = TransferTotals()
         self.files = files
         self.first_rows = None
+        self._labels = None
         self.fit_token = uuid.uuid4().hex
         self.n_partitions, self.n_features = files.n_partitions, files.n_features
         self.names, self.dates, self.booleans = files.names, files.dates, files.booleans

@@ -129,7 +129,9 @@ class InMemoryTree(GrowingTree):
         """Take other costs of the same rows, at all nodes or those that matter; labels stay."""
         self.costs = costs
         for node in range(self.n_nodes) if nodes is None else nodes:
-            self.totals[node] = self._sum(self.rows(node))
+            totals = self.totals[node] = self._sum(self.rows(node))
+            self._cheapest[node] = int(totals.argmin())
+            self._regret[node] = int(totals[self._cheapest[node]])
 
     def weights_by_node(self, members: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Weight of the rows of each node, or of some of them."""

@@ -15,8 +15,9 @@ pass                    goes out                       comes back
 `SummarizeRows`         sample size                    rows per partition, ranges, a row sample
 clustering/ (0 to ~12)  scaling, centers to try        moments, coreset rows, sums by center
 `SumCosts`              the reference's centers        exact total costs: they set the fixed point
-tree_growth/ (2 to 3    a tree, bin edges by node      sums by node, feature and bin; values of
-for each level)         and feature                    bins with few rows
+`EncodeRows`            edges of bins by feature       range of values in each bin
+tree_growth/ (2 to 3    a tree; bins to look into,     sums by node, feature and code (the smaller
+for each level)         by node and feature            child of a node); values of bins
 `MeasureLeaves`         the finished tree              sums by leaf, the gap around each threshold
 tree_refinement/        a coreset request, trees       coreset rows, sums by leaf and by bin
 ======================  =============================  ===========================================
@@ -24,9 +25,11 @@ tree_refinement/        a coreset request, trees       coreset rows, sums by lea
 The first pass samples rows because a search starts from bins of about equal weight: their edges are
 quantiles of the sample. Edges decide how many passes a search takes, never which cut it finds. What
 a pass sends back is bounded (`best_cuts.RESULT_BYTES`), so the driver's memory does not grow with
-the number of rows; a worker needs memory for the partitions that its threads work on.
+the number of rows; a worker needs memory for the partitions that its threads work on. What passes
+need again and again is kept where the rows are (`partition_cache`): the code of every value, the
+costs of every row, the node it is in. It can always be computed again.
 
-``readers/`` holds the engines: Dask collections, Parquet files, Arrow datasets, DuckDB queries. A
+``readers/`` holds the engines: Dask, Parquet files, Arrow datasets, DuckDB queries, Spark. A
 new engine is a subclass of `PartitionedRows` with one method, ``map_reduce(step)``, and the
 attributes listed there; ``readers.open_partitioned.OPENERS`` says which types it opens. It
 makes a `Partition` of the rows with `PartitionSchema.partition`, gives the results to

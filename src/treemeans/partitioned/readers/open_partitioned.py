@@ -16,6 +16,12 @@ def _open_file(X: Any, sample_weight: Any) -> PartitionedRows | None:
     return opened(X, sample_weight)
 
 
+def _open_spark(X: Any, sample_weight: Any) -> PartitionedRows | None:
+    from treemeans.partitioned.readers.spark_partitions import SparkPartitions
+
+    return SparkPartitions.of(X, sample_weight)
+
+
 # Package that a type comes from -> what makes parts of it, or None if they are in one memory.
 OPENERS: dict[str, Callable[[Any, Any], PartitionedRows | None]] = {
     "dask": DaskPartitions.of,
@@ -23,6 +29,7 @@ OPENERS: dict[str, Callable[[Any, Any], PartitionedRows | None]] = {
     "pyarrow": _open_file,
     "duckdb": _open_file,
     "_duckdb": _open_file,
+    "pyspark": _open_spark,
 }
 
 
@@ -50,7 +57,7 @@ def as_partitioned(X: Any, sample_weight: Any = None) -> PartitionedRows | None:
 def refuse_unread(X: Any) -> None:
     """Refuse rows that nobody has read, where a fitted model is asked about them."""
     unread = package_of(X) in OPENERS and type(X).__name__.endswith(("Dataset", "Relation"))
-    if unread or isinstance(X, PartitionedRows):
+    if unread or package_of(X) == "pyspark" or isinstance(X, PartitionedRows):
         raise ValueError(
             f"A fitted model takes rows in memory, not a {type(X).__name__}; label files with "
             "`treemeans predict`, or have the database do it: model.to_sql gives the query."

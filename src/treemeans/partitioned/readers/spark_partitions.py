@@ -1,0 +1,203 @@
+"""SparkPartitions: the partitions of a Spark DataFrame, on the user's session.
+
+A pass is one Spark job: `mapInArrow` maps each partition where it is and then merges a few replies
+at a time, and one small table with pickled replies comes back.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from treemeans.files.file_errors import quoted
+from treemeans.optional_imports import need
+from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
+from treemeans.partitioned.partition import Partition, PartitionSchema, check_weights
+from treemeans.partitioned.readers.arrow_columns import (
+    BatchConverter,
+    MissingValueError,
+    number_converter,
+    rows_as_frame,
+)
+from treemeans.partitioned.readers.pass_task import PassReply, PassTask, size_of
+
+FAN_IN = 8  # replies that are merged at a time
+_REPLY = "number int, reply binary"  # what travels between the stages of a pass
+_ARROW = {
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "decimal": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+
+
+class SparkPartitions(PartitionedRows):
+    """Partitions of a Spark DataFrame.
+
+    The rows are persisted for the time of a fit, in memory and on disk, if the user has not done
+    so: passes must see the same rows in the same partitions.
+
+    Parameters
+    ----------
+    X : Spark DataFrame with columns of numbers, booleans or dates, without nulls
+    weights : name of the column with the weights of the rows; empty without weights
+    """
+
+    def __init__(self, X: Any, weights: str = "") -> None:
+        if weights and weights not in X.columns:
+            raise ValueError(
+                f"There is no column {quoted(weights)} for sample_weight; name one of X."
+            )
+        columns = [name for name in X.columns if name != weights]
+        schema = pa.schema([(field.name, _arrow_type(field)) for field in X.schema.fields])
+        self.converter = number_converter([("the DataFrame", schema)], columns, weights)
+        self._X = X.select(*map(_as_number, X.schema.fields))
+        self._kept = bool(X.storageLevel.useMemory or X.storageLevel.useDisk)
+        if not self._kept:
+            self._X = self._X.persist()
+        self.n_features = len(columns)
+        self.names = self.converter.names
+        self.dates, self.booleans = self.converter.dates, self.converter.booleans
+        self.first_rows = None
+        self.n_partitions = self._count_partitions()
+
+    @classmethod
+    def of(cls, X: Any, sample_weight: Any = None) -> SparkPartitions | None:
+        """Rows of a DataFrame; None of anything else in pyspark."""
+        if not hasattr(type(X), "mapInArrow"):
+            return None
+        if sample_weight is not None and not isinstance(sample_weight, str):
+            raise ValueError(
+                "The weights of Spark rows must be a column of X; pass its name as sample_weight."
+            )
+        return cls(X, sample_weight or "")
+
+    def map_reduce(self, step: MapReduceStep[Result]) -> Result:
+        """Map all partitions, and reduce the results in the order of partitions."""
+        schema = PartitionSchema(self.n_features, tuple(self.converter.columns))
+        task = PassTask(step, schema, self.first_rows)
+        sent = pickle.dumps((task, self.converter))
+        replies = self._X.mapInArrow(partial(map_spark_partition, sent), _REPLY)
+        stage = 1
+        while -(-self.n_partitions // FAN_IN**stage) > 1 and self.n_partitions > FAN_IN:
+            n_groups = -(-self.n_partitions // FAN_IN**stage)
+            group = need("pyspark.sql.functions", "spark").expr(f"number div {FAN_IN**stage}")
+            merge = partial(merge_spark_replies, sent, FAN_IN**stage)
+            replies = replies.repartition(n_groups, group).mapInArrow(merge, _REPLY)
+            stage += 1
+        found = sorted((row["number"], bytes(row["reply"])) for row in replies.collect())
+        reply = task.merge([pickle.loads(each) for _, each in found])
+        if reply.refused is not None:
+            raise ValueError(reply.refused)
+        if reply.asked == 0:
+            raise ValueError("The DataFrame has no rows; there must be some.")
+        answer: Result = reply.answer
+        return answer
+
+    def release(self) -> None:
+        """Drop the persisted rows, if this object persisted them."""
+        if not self._kept:
+            self._X.unpersist()
+
+    def _count_partitions(self) -> int:
+        functions = need("pyspark.sql.functions", "spark")
+        number = functions.spark_partition_id().alias("number")
+        found = self._X.select(number).agg(functions.max("number").alias("last")).collect()
+        return 1 + int(-1 if found[0]["last"] is None else found[0]["last"])
+
+
+def map_spark_partition(sent: bytes, batches: Iterator[Any]) -> Iterator[Any]:
+    """The reply of one partition, whose rows come as a few batches."""
+    task, converter = pickle.loads(sent)
+    number = int(need("pyspark", "spark").TaskContext.get().partitionId())
+    reply = _reply_of(number, batches, task, converter)
+    if reply is not None:
+        yield _as_batch({number: reply})
+
+
+def _reply_of(
+    number: int, batches: Iterator[Any], task: PassTask, converter: BatchConverter
+) -> PassReply | None:
+    taken = []
+    n_rows = 0
+    try:
+        for batch in batches:
+            taken.append(converter.take(batch, n_rows))
+            n_rows += batch.num_rows
+        if n_rows == 0:
+            return None
+        X = np.concatenate([X for X, _ in taken])
+        weights = None
+        if converter.weighted:
+            weights = np.concatenate([own for _, own in taken if own is not None])
+            check_weights(number, weights)
+        first = -1 if task.first_rows is None else int(task.first_rows[number])
+        raw = rows_as_frame(X, converter.names)
+        answer = task.step.map(Partition(number, first, X, raw, weights))
+    except MissingValueError as error:
+        return PassReply(
+            refused=f"Partition {number} has no value in row {n_rows + error.row} of column "
+            f"{quoted(error.column)}; fill or drop such rows first."
+        )
+    except ValueError as error:
+        return PassReply(refused=str(error))
+    return PassReply(answer, asked=1, sent=size_of(answer))
+
+
+def merge_spark_replies(sent: bytes, size: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """One reply for every ``size`` partitions that follow each other.
+
+    Replies come in any order, with the number of the first partition that each speaks for.
+    """
+    task, _ = pickle.loads(sent)
+    groups: dict[int, list[tuple[int, PassReply]]] = defaultdict(list)
+    for batch in batches:
+        for row in batch.to_pylist():
+            groups[row["number"] // size].append((row["number"], pickle.loads(row["reply"])))
+    merged = {}
+    for found in groups.values():
+        found.sort(key=lambda pair: pair[0])
+        merged[found[0][0]] = task.merge([reply for _, reply in found])
+    if merged:
+        yield _as_batch(merged)
+
+
+def _as_batch(replies: dict[int, PassReply]) -> Any:
+    """Replies by the number of their first partition."""
+    numbers = pa.array(list(replies), pa.int32())
+    pickled = pa.array([pickle.dumps(reply) for reply in replies.values()], pa.binary())
+    return pa.RecordBatch.from_arrays([numbers, pickled], names=["number", "reply"])
+
+
+def _arrow_type(field: Any) -> Any:
+    """How Spark hands over the values of a field."""
+    found = _ARROW.get(field.dataType.typeName())
+    if found is None:
+        raise ValueError(
+            f"Column {quoted(field.name)} holds {field.dataType.simpleString()}, which is no "
+            "number; leave it out with X.drop, or turn it into numbers first."
+        )
+    return found
+
+
+def _as_number(field: Any) -> Any:
+    """The column of a field; decimals as doubles."""
+    column = need("pyspark.sql.functions", "spark").col(f"`{field.name}`")
+    return (
+        column.cast("double").alias(field.name)
+        if field.dataType.typeName() == "decimal"
+        else column
+    )

@@ -1,0 +1,92 @@
+"""Fits on Spark DataFrames, on a local cluster of two processes."""
+
+import shutil
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treemeans import ExKMC
+
+if shutil.which("java") is None:
+    pytest.skip("Spark needs Java", allow_module_level=True)
+
+pyspark = pytest.importorskip("pyspark")
+# Spark says so of the newest pandas, which it does not need here.
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+
+
+@pytest.fixture(scope="module")
+def spark():
+    from pyspark.sql import SparkSession
+
+    patch = pytest.MonkeyPatch()
+    patch.setenv("PYSPARK_PYTHON", sys.executable)  # workers have the package that is tested
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "40")  # several frames a partition
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c d"])
+    frame["n"] = rng.integers(0, 9, 600)
+    frame["w"] = rng.integers(0, 3, 600).astype(float)
+    return frame
+
+
+def on_spark(spark, frame):
+    """A frame as Spark's; from plain rows, because Spark may not know this pandas yet."""
+    return spark.createDataFrame([tuple(row) for row in frame.itertuples(index=False)], list(frame))
+
+
+def assert_same_tree(model, expected):
+    for name in ("feature", "threshold", "left", "right", "label", "costs", "weight"):
+        np.testing.assert_array_equal(
+            getattr(model.tree_, name), getattr(expected.tree_, name), err_msg=name
+        )
+
+
+@pytest.mark.parametrize("n_partitions", [3, 17])
+def test_the_tree_is_that_of_rows_in_memory(spark, table, n_partitions):
+    """With 17 partitions replies are merged in two stages; weights in one of the cases."""
+    names = ["a", "b", "c d", "n"]
+    weighted = n_partitions == 3
+    centers = table[names].sample(3, random_state=0).to_numpy()
+    model = ExKMC(3, max_leaf_nodes=5, reference=centers)
+    X = on_spark(spark, table).repartition(n_partitions)
+    X = X if weighted else X.drop("w")
+    model.fit(X, sample_weight="w" if weighted else None)
+    expected = ExKMC(3, max_leaf_nodes=5, reference=centers).fit(
+        table[names], sample_weight=table["w"] if weighted else None
+    )
+    assert_same_tree(model, expected)
+    assert list(model.feature_names_in_) == names
+    assert not X.storageLevel.useMemory  # the user's frame is not persisted
+    with pytest.raises(ValueError, match="takes rows in memory"):
+        model.predict(X)
+
+
+def test_what_cannot_be_clustered_is_said(spark, table):
+    text = on_spark(spark, table.assign(t="x"))
+    with pytest.raises(ValueError, match="Column 't' holds string, which is no number"):
+        ExKMC(2).fit(text)
+    with pytest.raises(ValueError, match="no column 'z' for sample_weight"):
+        ExKMC(2).fit(text, sample_weight="z")
+    with pytest.raises(ValueError, match="must be a column of X"):
+        ExKMC(2).fit(text, sample_weight=np.ones(600))
+    broken = table.copy()
+    broken.loc[5, "a"] = np.nan
+    with pytest.raises(ValueError, match="contains NaN"):
+        ExKMC(2, random_state=0).fit(on_spark(spark, broken).coalesce(1))

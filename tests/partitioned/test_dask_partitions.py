@@ -384,7 +384,7 @@ def test_a_pass_may_take_for_ever():
 
 
 @pytest.mark.parametrize("scheduler", LOCAL)
-def test_a_pass_can_be_interrupted(scheduler, tmp_path):
+def test_a_pass_can_be_interrupted(scheduler, tmp_path, no_collection):
     asked, until = [], tmp_path / "until"
 
     def interrupt():

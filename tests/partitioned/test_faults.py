@@ -161,7 +161,7 @@ def test_a_pass_on_a_cluster_ends_in_time(client, tmp_path):
     np.testing.assert_array_equal(partitions.map_reduce(Total()), TOTAL)
 
 
-def test_a_pass_on_a_cluster_can_be_interrupted(client, tmp_path):
+def test_a_pass_on_a_cluster_can_be_interrupted(client, tmp_path, no_collection):
     until = tmp_path / "until"
 
     def interrupt():

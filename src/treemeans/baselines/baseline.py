@@ -36,6 +36,19 @@ class Baseline(TreeEstimator):
     _reads_sparse: ClassVar[bool] = True
     _more_leaves: ClassVar[str]  # what a user can do about a tree that is too small
 
+    def __init__(
+        self,
+        n_clusters: int | None = 8,
+        *,
+        reference: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.reference = reference
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
     @abstractmethod
     def _grow_tree(self, data: TrainingData) -> InMemoryTree:
         """The finished tree, its leaves labelled."""

@@ -86,15 +86,12 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, reference=reference, n_jobs=n_jobs, random_state=random_state)
         self.min_split = min_split
         self.min_y = min_y
         self.min_rd = min_rd
         self.criterion = criterion
         self.merge_touching = merge_touching
-        self.reference = reference
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _check(self) -> None:
         super()._check()

@@ -1,7 +1,5 @@
 """Iterative Mistake Minimization, as an estimator."""
 
-from typing import Any
-
 from treemeans.baselines.baseline import Baseline
 from treemeans.growth.imm import imm
 from treemeans.growth.in_memory_tree import InMemoryTree
@@ -42,19 +40,6 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
     """
 
     _more_leaves = "use a reference whose centers differ"
-
-    def __init__(
-        self,
-        n_clusters: int | None = 8,
-        *,
-        reference: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.reference = reference
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _grow_tree(self, data: TrainingData) -> InMemoryTree:
         growing = InMemoryTree(data)

@@ -57,11 +57,8 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, reference=reference, n_jobs=n_jobs, random_state=random_state)
         self.max_leaf_nodes = max_leaf_nodes
-        self.reference = reference
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _check(self) -> None:
         super()._check()

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from treemeans.cli import interrupt
 from treemeans.cli.console import Console
-from treemeans.cli.fit_command import MOST_LEAVES, FitSettings, TableInput, fit_model
+from treemeans.cli.fit_command import fit_model
+from treemeans.cli.fit_settings import MOST_LEAVES, FitSettings
+from treemeans.cli.load_table import TableInput
 from treemeans.cli.output_files import check_outputs
 from treemeans.explain.suggest_leaves import suggested_leaves
 from treemeans.files.file_errors import InputError

@@ -10,7 +10,8 @@ from typing import Any
 from treemeans import ExKMC
 from treemeans.baselines import CART, CUBT, IMM, CLTree, KDTree
 from treemeans.cli.console import Console
-from treemeans.cli.fit_command import TableInput, fit_reference
+from treemeans.cli.fit_command import fit_reference
+from treemeans.cli.load_table import TableInput
 
 
 @dataclass(frozen=True)

@@ -1,28 +1,20 @@
-"""Output of the command line; errors that users can cause are one sentence without traceback."""
+"""Output of the command line: results, notes and errors, for people or for programs."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import io
 import json
-import os
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, get_type_hints
+from typing import Any
 
 import typer
 
-from treemeans.cli import interrupt
 from treemeans.cli.live_progress import LiveProgress
-from treemeans.files.file_errors import InputError, without_controls
+from treemeans.files.file_errors import without_controls
 
-# Errors that a user can cause. Any other is a bug, which keeps its traceback.
-_EXPECTED = (InputError, ValueError, ImportError, OSError, MemoryError)
 _WIDE = 500  # columns of a table that is not printed to a terminal: no line is broken
-_Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 @dataclass(frozen=True)
@@ -109,66 +101,15 @@ def _rich(file: Any, width: int | None = None) -> Any:
     return RichConsole(file=file, width=width, highlight=False, soft_wrap=width is None)
 
 
-def one_sentence_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Wrap a command: an error that a user can cause is one sentence and exit code 1.
-
-    The command gets an option ``--debug``, with which the traceback is shown instead.
-    """
-
-    @functools.wraps(command)
-    def run(*args: Any, debug: bool = False, **kwargs: Any) -> None:
-        try:
-            import treemeans.estimator  # noqa: F401  # the slow imports, before anything is written
-
-            interrupt.forget()
-            interrupt.raise_keyboard_interrupt()
-            with warnings.catch_warnings():
-                if not debug:
-                    warnings.showwarning = _one_line
-                command(*args, **kwargs)
-        except BrokenPipeError as error:  # the reader of a pipe has closed it
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(1) from error
-        except _EXPECTED as error:
-            if debug:
-                raise
-            _print_error(_sentence(error))
-            raise typer.Exit(1) from error
-        except KeyboardInterrupt as error:
-            if debug:
-                raise
-            typer.echo(interrupt.message(), err=True)
-            raise typer.Exit(interrupt.STOPPED) from error
-
-    wrapped: Callable[..., None] = _with_option(run, command, "debug", _Debug)
-    return wrapped
-
-
-def _with_option(run: Any, command: Any, name: str, annotation: Any) -> Any:
-    """The wrapped command with one more option in its signature, which typer reads."""
-    types = get_type_hints(command, include_extras=True) | {name: annotation}
-    signature = inspect.signature(command)
-    parameters = [
-        each.replace(annotation=types[each.name]) for each in signature.parameters.values()
-    ]
-    kind = inspect.Parameter.KEYWORD_ONLY
-    option = inspect.Parameter(name, kind, default=False, annotation=annotation)
-    run.__signature__ = signature.replace(parameters=[*parameters, option])
-    run.__annotations__ = types
-    return run
-
-
-def _print_error(sentence: str) -> None:
+def print_error(sentence: str) -> None:
+    """Print an error to standard error."""
     from rich.text import Text
 
     _rich(sys.stderr).print(Text.assemble(("Error: ", "bold red"), sentence))
 
 
-def _one_line(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"Note: {_sentence(message)}", err=True)
-
-
-def _sentence(error: Any) -> str:
+def one_sentence(error: Any) -> str:
+    """What an error or a warning says, on one line."""
     if isinstance(error, MemoryError):
         return "There is not enough memory. `treemeans fit --engine stream` needs less."
     if isinstance(error, OSError) and error.strerror and error.filename:

@@ -8,15 +8,10 @@ from typing import Any
 
 from treemeans.cli import interrupt
 from treemeans.cli.console import Console
-from treemeans.cli.fit_command import (
-    LoadedTable,
-    Outputs,
-    TableInput,
-    check_leaves,
-    print_path,
-    summary,
-    write_report_file,
-)
+from treemeans.cli.fit_command import Outputs
+from treemeans.cli.fit_output import print_path, summary, write_report_file
+from treemeans.cli.fit_settings import check_leaves
+from treemeans.cli.load_table import LoadedTable, TableInput
 from treemeans.cli.output_files import check_outputs, print_or_write
 from treemeans.estimator import ExKMC
 from treemeans.explain.suggest_leaves import suggested_leaves

@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from treemeans.explain.leaf_grid import Atoms, Grid, GridBox, Leaves, bits, lowest
+from treemeans.explain.grid_axes import Atoms, bits, lowest
+from treemeans.explain.leaf_grid import Grid, GridBox, Leaves
 
 _STEPS = 100_000  # of the search for prime boxes, over all leaves of a tree
 _FEWEST_STEPS = 40  # for each leaf

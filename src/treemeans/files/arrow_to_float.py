@@ -13,7 +13,6 @@ from pyarrow import types
 from treemeans.columns.dates import PER_DAY
 
 Floats = NDArray[np.float64]
-NUMERIC = ("flag", "integer", "number")
 DATED = ("date", "time")
 
 
@@ -28,7 +27,7 @@ def plain_values(values: Any) -> Any:
 
 
 def arrow_kind(arrow: Any) -> str:
-    """What an Arrow type holds: one of ``NUMERIC`` or ``DATED``, text, null or unsupported."""
+    """What an Arrow type holds: flag, integer, number, date, time, text, null or unsupported."""
     if types.is_dictionary(arrow):
         return arrow_kind(arrow.value_type)
     if types.is_boolean(arrow):

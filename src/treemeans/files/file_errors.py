@@ -79,15 +79,6 @@ def check_different(names: Sequence[str], where: str) -> None:
         )
 
 
-def refuse_infinite(count: int, name: str, row: int) -> None:
-    """Refuse infinite values, which have no distance to anything."""
-    if count:
-        raise InputError(
-            f"Column {quoted(name)} has {count} infinite value{'' if count == 1 else 's'}, the "
-            f"first in data row {row}; replace them by numbers or leave them empty."
-        )
-
-
 def without_controls(text: str) -> str:
     r"""Write out control characters, which a terminal would obey.
 

@@ -62,7 +62,6 @@ class PartitionedRows(ABC):
     dates : names of the columns that hold dates, which are read as days since 1970
     booleans : names of the columns that hold true and false, which become 1 and 0
     first_rows : index of each partition's first row among all rows; None until they are counted
-    passes_expected : about how many passes are still to come; 0 if unknown
     n_jobs : number of reading threads, as joblib counts them; ignored where a scheduler decides
     """
 
@@ -72,7 +71,6 @@ class PartitionedRows(ABC):
     dates: list[str]
     booleans: list[str]
     first_rows: NDArray[np.int64] | None
-    passes_expected: int = 0
     n_jobs: int | None = None
 
     @abstractmethod
@@ -82,9 +80,8 @@ class PartitionedRows(ABC):
     def release(self) -> None:  # noqa: B027
         """Drop what was kept of the rows between passes: the fit is over."""
 
-    def expect_passes(self, n_passes: int) -> None:
+    def expect_passes(self, n_passes: int) -> None:  # noqa: B027
         """Announce about how many passes are still to come, for estimates of the time left."""
-        self.passes_expected = n_passes
 
 
 def reduce_in_order(step: MapReduceStep[Result], results: Iterable[Result]) -> Result:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from treemeans import _core
+from treemeans.reference.center_clusterer import CenterClusterer, Floats
 from treemeans.reference.cluster_table import SearchOptions, cluster_table
-from treemeans.reference.lloyd import Floats, one_thread
+from treemeans.reference.lloyd import one_thread
 from treemeans.rows import as_points
 from treemeans.threads import n_threads
-from treemeans.validation import check_enough_rows, check_weights, is_integer
 from treemeans.warning_level import depth_in_package
 
 
-class FastKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
+class FastKMeans(TransformerMixin, CenterClusterer):
     """k-means for large tables: starts on a weighted sample, the best finished on all rows.
 
     The default reference of `ExKMC`. Its inertia is on average at most that of scikit-learn's
@@ -73,6 +72,8 @@ class FastKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
     True
     """
 
+    _sparse_formats = ("csr",)
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -84,31 +85,17 @@ class FastKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
+        super().__init__(
+            n_clusters,
+            n_init=n_init,
+            max_iter=max_iter,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the centers.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        X = self._validated(X, reset=True)
-        check_enough_rows(X.shape[0], self.n_clusters)
-        weights = check_weights(X, sample_weight)
+    def _find(self, X: Any, weights: Floats | None) -> None:
         random_state = check_random_state(self.random_state)
         options = SearchOptions(
             self.n_clusters,
@@ -135,11 +122,6 @@ class FastKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         self.n_iter_ = found.n_iter
         self.start_inertias_ = search.start_costs
         self.start_agreement_ = search.start_agreement
-        return self
-
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """Number of the nearest center of each row."""
-        return self._priced(X)[1]
 
     def transform(self, X: Any) -> Floats:
         """Distance of each row from each center."""
@@ -151,7 +133,8 @@ class FastKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the inertia of X."""
-        cost = self._priced(X)[0]
+        check_is_fitted(self)
+        cost = self._price(self._validated(X, reset=False))[0]
         return -float(cost.sum() if sample_weight is None else cost @ np.asarray(sample_weight))
 
     @property
@@ -160,36 +143,14 @@ class FastKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _check_parameters(self) -> None:
-        for name in ("n_clusters", "n_init", "max_iter"):
-            value = getattr(self, name)
-            if not is_integer(value) or value < 1:
-                raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+        super()._check_parameters()
         if not self.tol >= 0:
             raise ValueError(f"tol must be a number of at least 0; got {self.tol!r}.")
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            accept_large_sparse=False,
-            reset=reset,
-        )
-        # scikit-learn's norms of rows are wrong where an entry is stored in parts.
-        if sparse.issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
-
-    def _priced(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
+    def _price(self, X: Any) -> tuple[Floats, NDArray[np.int32]]:
         centers = np.asarray(self.cluster_centers_, dtype=np.float64)
-        cost, nearest, _ = _core.price(as_points(X), centers, n_threads(self.n_jobs))
-        return cost, nearest
+        return _core.price(as_points(X), centers, n_threads(self.n_jobs))[:2]

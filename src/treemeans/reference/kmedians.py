@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treemeans import _core
 from treemeans.costs import Cost, KMediansCost
+from treemeans.reference.center_clusterer import CenterClusterer, Floats
 from treemeans.rows import as_points
 from treemeans.threads import n_threads
-
-Floats = NDArray[np.float64]
 
 _MOST_STARTING_ROWS = 20_000
 """Rows that the starts are tried on; the best of them goes on with all rows."""
 
 
-class KMedians(ClusterMixin, BaseEstimator):
+class KMedians(CenterClusterer):
     """Clusters that lower the sum of absolute differences of rows and the medians of clusters.
 
     Lloyd's algorithm with medians in place of means: rows go to the nearest center by the L1
@@ -55,54 +52,17 @@ class KMedians(ClusterMixin, BaseEstimator):
     [[2.0], [90.0]]
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 10,
-        max_iter: int = 300,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
-        if X.shape[0] < self.n_clusters:
-            raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
+    def _find(self, X: Any, weights: Floats | None) -> None:
         rng = check_random_state(self.random_state)
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         cost = KMediansCost.of(X, weights, n_threads(self.n_jobs))
         centers, _ = best_start(cost, self.n_clusters, self.n_init, self.max_iter, rng)
         self.cluster_centers_, self.labels_, self.inertia_, self.n_iter_ = descend(
             cost, centers, self.max_iter
         )
-        return self
 
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """Nearest center of each row, by the L1 distance."""
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32]
-        )
+    def _price(self, X: Any) -> tuple[Floats, NDArray[np.int32]]:
         threads = n_threads(self.n_jobs)
-        return _core.price(as_points(X), self.cluster_centers_, threads, absolute=True)[1]
+        return _core.price(as_points(X), self.cluster_centers_, threads, absolute=True)[:2]
 
 
 def best_start(

@@ -30,9 +30,9 @@ from treemeans.reference import (
     is_fitted,
     last_step,
 )
+from treemeans.reference.fitted_reference import LABELS
 from treemeans.reference.given_labels import is_labels
 from treemeans.reference.lloyd import one_thread
-from treemeans.reference.resolve_reference import LABELS
 from treemeans.validation import check_enough_rows, is_named_reference
 
 Floats = NDArray[np.float64]

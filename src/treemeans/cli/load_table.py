@@ -1,0 +1,145 @@
+"""The table of a command: a file read into memory as numbers, or the demonstration."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.cli.console import Console
+from treemeans.columns import Column, Columns
+from treemeans.columns.encoded_table import EncodedFrame
+from treemeans.columns.table_schema import TableSchema
+from treemeans.files.file_errors import InputError
+from treemeans.files.file_schema import FileSchema, ReadOptions, infer_schema, refuse_problems
+from treemeans.files.read_table import decimal_mark, read_table
+from treemeans.preparation import TablePreparation
+
+
+@dataclass(frozen=True)
+class LoadedTable:
+    """A table in memory, as numbers.
+
+    Attributes
+    ----------
+    encoded : the table, with what each column is
+    is_all_numbers : whether it has neither categories nor missing values
+    n_dropped : rows that were dropped
+    """
+
+    encoded: EncodedFrame
+    is_all_numbers: bool
+    n_dropped: int = 0
+
+    @property
+    def X(self) -> NDArray[np.float64]:  # noqa: N802
+        """The rows."""
+        return self.encoded.X
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of X."""
+        return self.encoded.columns
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of X."""
+        return len(self.encoded.X)
+
+    @property
+    def schema(self) -> TableSchema:
+        """What becomes of each column."""
+        return self.encoded.schema
+
+
+@dataclass(frozen=True)
+class TableInput:
+    """A file and how to read it; without a file, the wines of scikit-learn."""
+
+    path: str | None
+    options: ReadOptions = field(default_factory=ReadOptions)
+
+    @property
+    def title(self) -> str:
+        """Its name, for the report."""
+        if self.path is None:
+            return "Wines of three growers"
+        return "Standard input" if self.path == "-" else Path(self.path).name
+
+    def load(
+        self,
+        console: Console,
+        scale: str | None = "auto",
+        clusters: int = 1,
+        *,
+        as_numbers: bool = False,
+    ) -> LoadedTable:
+        """Read and encode the table, and print what becomes of its columns.
+
+        ``scale``: how numbers are scaled for k-means; None if nothing is clustered.
+
+        ``as_numbers``: with a column of 0 and 1 for each category, and nothing missing, for
+        methods that take nothing else.
+        """
+        check_clusters(clusters)
+        if self.path is None:
+            return _demo_table()
+        options = self.options
+        if as_numbers and options.missing == "keep":
+            options = replace(options, missing="median")
+        table = read_table(self.path, text=[*options.text, *options.category])
+        schema = infer_schema(
+            lambda names: iter([table.select(names)]),
+            table.schema,
+            options,
+            decimal_mark(table),
+        )
+        refuse_problems(schema)
+        check_clusters(clusters, schema.n_rows)
+        if as_numbers:
+            console.note(f"{schema.table}\n")
+            return LoadedTable(schema.as_one_hot().encoded(table), True, schema.n_dropped)
+        encoded = schema.encoded(table)
+        print_schema(schema, encoded.X, scale, console)
+        return LoadedTable(encoded, schema.is_all_numbers, schema.n_dropped)
+
+
+def print_schema(
+    schema: FileSchema, sample: NDArray[np.float64], scale: str | None, console: Console
+) -> None:
+    """Print what each column is read as, what the tree does with it, and what k-means sees."""
+    table = schema.table
+    is_plain = schema.is_all_numbers and scale in ("auto", "none", "standard")
+    if scale is not None and not is_plain:
+        views = TablePreparation.of(schema.columns, sample, None, scale).views
+        seen = {view.column.source or view.column.name: view.words for view in views}
+        plans = tuple(
+            replace(plan, becomes=f"{plan.becomes}; k-means sees {seen[plan.name]}")
+            if plan.name in seen
+            else plan
+            for plan in table.plans
+        )
+        table = replace(table, plans=plans)
+    console.note(f"{table}\n")
+    if schema.n_dropped:
+        console.note(f"Note: {schema.n_dropped:,} rows lack a value and are dropped.")
+
+
+def check_clusters(clusters: int, n_rows: float = math.inf) -> None:
+    """Refuse a number of clusters that cannot be."""
+    if clusters < 1:
+        raise InputError(f"-k must be at least 1; got {clusters}.")
+    if n_rows < clusters:
+        raise InputError(f"The table has {n_rows} rows, too few for {clusters} clusters.")
+
+
+def _demo_table() -> LoadedTable:
+    from sklearn.datasets import load_wine
+
+    wines = load_wine()
+    columns = tuple(Column(name.replace("_", " ")) for name in wines.feature_names)
+    encoded = EncodedFrame(wines.data, TableSchema((), len(wines.data)), columns, wines.data)
+    return LoadedTable(encoded, is_all_numbers=True)

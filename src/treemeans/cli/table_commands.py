@@ -1,0 +1,196 @@
+"""Commands that cluster a table: ``fit``, ``explain``, ``choose`` and ``compare``.
+
+Heavy imports happen inside the commands, so that ``treemeans --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from treemeans.cli.options import (
+    Balance,
+    ColumnKinds,
+    Columns,
+    Data,
+    Dialect,
+    Engine,
+    Exact,
+    ExplainCost,
+    Force,
+    Leaves,
+    MaxSize,
+    MinSize,
+    Missing,
+    ModelOut,
+    Names,
+    Noise,
+    PlotOut,
+    Printing,
+    Protected,
+    Refine,
+    RefineBy,
+    Rows,
+    Scale,
+    ScaleBy,
+    Seed,
+    WithMissing,
+    comma_separated,
+)
+
+
+def fit(
+    *,
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            help="CSV, TSV, JSON lines, Parquet or Arrow file, folder of Parquet files; - for "
+            "standard input."
+        ),
+    ] = None,
+    clusters: Annotated[int | None, typer.Option("-k", "--clusters", help="Clusters.")] = None,
+    leaves: Leaves = None,
+    columns: Columns = None,
+    kinds: ColumnKinds,
+    scale: ScaleBy = Scale.auto,
+    refine: RefineBy = Refine.none,
+    missing: WithMissing = Missing.keep,
+    max_categories: Annotated[
+        int | None, typer.Option(min=1, help="Most categories that a cut lists.")
+    ] = None,
+    min_cluster_size: MinSize = None,
+    max_cluster_size: MaxSize = None,
+    balance: Balance = None,
+    protected: Protected = None,
+    exact: Exact = False,
+    engine: Annotated[
+        Engine,
+        typer.Option(help="memory, stream (for large files) or dask; auto chooses by size."),
+    ] = Engine.auto,
+    seed: Seed = 0,
+    names: Names = None,
+    out: ModelOut = None,
+    report: Annotated[str | None, typer.Option(help="Write an HTML report here.")] = None,
+    rows: Rows = 0,
+    demo: Annotated[bool, typer.Option("--demo", help="Use an included table.")] = False,
+    force: Force = False,
+    console: Printing,
+) -> None:
+    """Cluster a table, and print the rules of its clusters."""
+    from treemeans.cli import fit_command
+    from treemeans.cli.fit_settings import ClusterSettings, FitSettings
+
+    options = replace(kinds, columns=comma_separated(columns), missing=missing.value)
+    source = fit_command.check_input(data, clusters, options, demo)
+    k = fit_command.DEMO_CLUSTERS if clusters is None else clusters
+    limits = ClusterSettings.read(min_cluster_size, max_cluster_size, balance or [], protected)
+    settings = FitSettings(
+        k, leaves, scale.value, refine.value, not exact, seed, max_categories, limits
+    )
+    outputs = fit_command.Outputs(out, report, rows, names)
+    fit_command.run(source, settings, engine.value, outputs, force, console)
+
+
+def explain(
+    *,
+    data: Annotated[
+        str, typer.Argument(help="CSV, TSV, JSON lines, Parquet or Arrow file with a label column.")
+    ],
+    labels: Annotated[str, typer.Option("--labels", help="Column that holds the group of a row.")],
+    leaves: Annotated[
+        int | None,
+        typer.Option("--leaves", help="Leaves of the tree; by default where more help little."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns to explain by, separated by commas.")
+    ] = None,
+    kinds: ColumnKinds,
+    missing: WithMissing = Missing.keep,
+    cost: Annotated[
+        ExplainCost,
+        typer.Option(help="Count rows in another group, or squared distances to group means."),
+    ] = ExplainCost.labels,
+    noise: Annotated[
+        Noise, typer.Option(help="Rows labelled -1 or nothing: leave out, or make a group.")
+    ] = Noise.ignore,
+    refine: RefineBy = Refine.none,
+    exact: Exact = False,
+    dialect: Dialect = "postgresql",
+    sql: Annotated[
+        str | None, typer.Option("--sql", help="Write the SQL here; by default it is printed.")
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the HTML report here; by default TABLE_LABELS.html; `none` for no report."
+        ),
+    ] = None,
+    rows: Rows = 0,
+    out: ModelOut = None,
+    force: Force = False,
+    console: Printing,
+) -> None:
+    """Explain groups that are in a column: rules, SQL and a report."""
+    from treemeans.cli import explain_command
+    from treemeans.cli.load_table import TableInput
+
+    options = replace(kinds, columns=comma_separated(columns), missing=missing.value)
+    settings = explain_command.ExplainSettings(
+        labels, leaves, cost.value, noise.value, refine.value, not exact, dialect
+    )
+    outputs = explain_command.outputs(data, labels, out, report, rows)
+    source = TableInput(data, options)
+    explain_command.run(source, settings, outputs, sql, force, console)
+
+
+def choose(
+    *,
+    data: Data,
+    least: Annotated[int, typer.Option("--from", help="Fewest clusters to try.")] = 2,
+    most: Annotated[int, typer.Option("--to", help="Most clusters to try.")] = 10,
+    columns: Columns = None,
+    kinds: ColumnKinds,
+    scale: ScaleBy = Scale.auto,
+    missing: WithMissing = Missing.keep,
+    seed: Seed = 0,
+    plot: PlotOut = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Resamples for the stability of each number; 0 for none.")
+    ] = 20,
+    force: Force = False,
+    console: Printing,
+) -> None:
+    """Costs and stability for numbers of clusters and leaves, with suggestions for both."""
+    from treemeans.cli import choose_command
+    from treemeans.cli.load_table import TableInput
+
+    options = replace(kinds, columns=comma_separated(columns), missing=missing.value)
+    source = TableInput(data, options)
+    numbers = range(least, most + 1)
+    choose_command.run(source, numbers, scale.value, seed, plot, resamples, force, console)
+
+
+def compare(
+    *,
+    data: Data,
+    clusters: Annotated[int, typer.Option("-k", "--clusters", help="Clusters.")],
+    leaves: Annotated[
+        int | None,
+        typer.Option("--leaves", "--max-leaf-nodes", help="Leaves of the trees; 2 -k by default."),
+    ] = None,
+    columns: Columns = None,
+    kinds: ColumnKinds,
+    scale: ScaleBy = Scale.auto,
+    missing: WithMissing = Missing.keep,
+    seed: Seed = 0,
+    console: Printing,
+) -> None:
+    """Costs of ExKMC, CART, a KD-tree and others at the same number of leaves."""
+    from treemeans.cli import compare_command
+    from treemeans.cli.load_table import TableInput
+
+    options = replace(kinds, columns=comma_separated(columns), missing=missing.value)
+    source = TableInput(data, options)
+    compare_command.run(source, clusters, leaves, scale.value, seed, console)

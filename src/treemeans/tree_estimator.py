@@ -42,6 +42,7 @@ from treemeans.validation import (
     check_not_tiny,
     check_some_weight,
     check_weights,
+    refuse_no_table,
     refuse_not_finite,
     warn_if_empty,
 )
@@ -172,6 +173,7 @@ class TreeEstimator(TreeModel):
         if not reset:
             return super()._validate(X, reset=False, unseen=unseen)
         self.__dict__.pop("schema_", None)
+        refuse_no_table(X)
         self._encoded_table = encode_table(X)
         if self._encoded_table is None:
             return super()._validate(X, reset=True)

@@ -39,7 +39,12 @@ from treemeans.rows import as_points
 from treemeans.rows.dense_points import NUMBER_TYPES
 from treemeans.threads import n_threads
 from treemeans.tree import no_side, with_sides
-from treemeans.validation import check_weights, refuse_not_finite
+from treemeans.validation import (
+    check_weights,
+    refuse_no_table,
+    refuse_not_finite,
+    refuse_text,
+)
 
 
 class TreeModel(
@@ -512,19 +517,24 @@ class TreeModel(
         if self._reads_as_is(X, reset):
             return X
         refuse_unread(X)
+        refuse_no_table(X)
         frame = None if reset else open_frame(X)
         if frame is not None and (self._fit_result.is_encoded or not is_all_numbers(frame)):
             return encode_frame(frame, self._fit_columns(), unseen)
         if not reset and isinstance(X, np.ndarray) and self._fit_result.is_encoded:
             return self._check_encoded(X)
-        return validate_data(
-            self,
-            dates_as_days(X),
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            dtype=list(NUMBER_TYPES),
-            ensure_all_finite=False,
-        )
+        try:
+            return validate_data(
+                self,
+                dates_as_days(X),
+                reset=reset,
+                accept_sparse=("csr", "csc"),
+                dtype=list(NUMBER_TYPES),
+                ensure_all_finite=False,
+            )
+        except ValueError as error:
+            refuse_text(X, error)
+            raise
 
     def _reads_as_is(self, X: Any, reset: bool) -> bool:
         """Whether X is an array or CSR matrix that needs no conversion and gets no message.

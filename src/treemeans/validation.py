@@ -370,6 +370,35 @@ def refuse_not_finite(X: Any) -> NoReturn:
     raise ValueError("Input X contains NaN or infinity.")
 
 
+def refuse_no_table(X: Any) -> None:
+    """Refuse what looks like a table and is none, before scikit-learn makes numbers of it."""
+    name = type(X).__name__
+    if name == "LazyFrame":
+        raise ValueError("X is a LazyFrame, which holds no rows yet; pass X.collect().")
+    if isinstance(X, Mapping):
+        raise ValueError("X is a dict; pass a data frame, for example pandas.DataFrame(X).")
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        raise ValueError(
+            "X is an array of records; pass a data frame, for example pandas.DataFrame(X)."
+        )
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            "X is a masked array; put NaN for what is masked, X.filled(numpy.nan), and pass a data "
+            "frame, whose values may be missing."
+        )
+    if hasattr(X, "columns") and len(getattr(X, "shape", ())) == 2 and not X.shape[1]:
+        raise ValueError("The table has no columns; there must be some.")
+
+
+def refuse_text(X: Any, error: ValueError) -> None:
+    """Say what to do with an array of text, of which scikit-learn could make no numbers."""
+    if "could not convert string to float" in str(error) and not hasattr(X, "columns"):
+        raise ValueError(
+            "X holds text, and an array must hold numbers; pass a data frame, whose columns may "
+            "hold text too."
+        ) from error
+
+
 def warn_if_empty(nearest: NDArray[np.int32], n_clusters: int) -> None:
     """Some reference centers are nearest to no row, as when there are too few distinct rows."""
     occupied = int(np.count_nonzero(np.bincount(nearest)))

@@ -112,9 +112,12 @@ def test_not_finite_later(model, method, table, value, sentence):
 SHAPES = {
     "strings": (
         np.array([["low", "high"], ["high", "low"], ["low", "low"]]),
-        "could not convert string to float",
+        "X holds text, and an array must hold numbers",
     ),
-    "strings among objects": (broken("tall", dtype=object), "could not convert string to float"),
+    "strings among objects": (
+        broken("tall", dtype=object),
+        "X holds text, and an array must hold numbers",
+    ),
     "no rows": (np.empty((0, 4)), r"0 sample\(s\) .* minimum of 1 is required"),
     "no rows, sparse": (sparse.csr_matrix((0, 4)), r"0 sample\(s\)"),
     "no columns": (np.empty((20, 0)), r"0 feature\(s\) .* minimum of 1 is required"),

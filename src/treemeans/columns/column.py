@@ -81,7 +81,7 @@ class Column:
             raise ValueError(f"A column is described by text; got {texts!r}.")
         if self.kind not in KINDS:
             raise ValueError(f"A column is of a kind in {', '.join(KINDS)}; got {self.kind!r}.")
-        if (self.is_date or self.kind == "duration") and self.unit not in PER_DAY:
+        if self.is_counted_time and self.unit not in PER_DAY:
             what = "Dates" if self.is_date else "Durations"
             raise ValueError(
                 f"{what} are counted in one of {', '.join(PER_DAY)}; {self.name!r} in "
@@ -116,6 +116,11 @@ class Column:
     def is_date(self) -> bool:
         """Whether its numbers stand for dates."""
         return self.kind in ("date", "time")
+
+    @property
+    def is_counted_time(self) -> bool:
+        """Whether its numbers stand for dates or durations, counted in ``unit``."""
+        return self.is_date or self.kind == "duration"
 
     @property
     def is_boolean(self) -> bool:

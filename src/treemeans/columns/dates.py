@@ -17,6 +17,15 @@ PER_DAY = {
     "us": 24 * 3600 * 10**6,
     "ns": 24 * 3600 * 10**9,
 }
+UNIT_NAMES = {
+    "D": "days",
+    "h": "hours",
+    "m": "minutes",
+    "s": "seconds",
+    "ms": "milliseconds",
+    "us": "microseconds",
+    "ns": "nanoseconds",
+}
 _MICROSECONDS = 24 * 3600 * 10**6
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST = (datetime.min - EPOCH) // _MICROSECOND

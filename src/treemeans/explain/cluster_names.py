@@ -100,7 +100,8 @@ def _made_distinct(names: Sequence[str], values: Sequence[str]) -> tuple[str, ..
 
 
 def _shortened(text: str) -> str:
-    text = " ".join(text.split())
+    # Names of columns and categories may hold characters that no name of a cluster may.
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
 
 

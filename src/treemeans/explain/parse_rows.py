@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans.columns import Column, Columns
-from treemeans.columns.dates import to_count
+from treemeans.columns.dates import PER_DAY, to_count
 from treemeans.columns.encode_frame import UnseenValues
 from treemeans.explain.column_lookup import ColumnLookup
 from treemeans.explain.phrases import listed
@@ -86,23 +86,55 @@ def number_of(value: Any, column: Column, *, accept_missing: bool = False) -> fl
     """What a value of a column is in X; a date may be given as one, or in ISO format.
 
     A category may be given by its name; one that is not known gets a code that no category has.
+    Where all categories are numbers, a number is a name too; elsewhere it is a code.
     """
     if _is_missing(value):
         if accept_missing:
             return math.nan
         raise ValueError(f"There is no value for {column.name}: {value!r}.")
-    if isinstance(value, str) and column.categories:
-        return float(column.categories.index(value)) if value in column.categories else -1.0
+    if column.categories and _is_category(value, column.categories):
+        return next(
+            (float(column.categories.index(x)) for x in _names_of(value) if x in column.categories),
+            -1.0,
+        )
     when = _moment_of(value) if column.is_date else None
     if when is not None:
         return to_count(when, column.unit)
+    if column.kind == "duration" and isinstance(value, timedelta | np.timedelta64):
+        return _microseconds(value) * PER_DAY[column.unit] / PER_DAY["us"]
     try:
         if isinstance(value, str | bytes | np.datetime64):
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        kind = "date" if column.is_date else "number"
+        kind = {"date": "date", "time": "date", "duration": "duration"}.get(column.kind, "number")
         raise ValueError(f"{column.name} must be a {kind}; got {value!r}.") from None
+
+
+def _is_category(value: Any, categories: tuple[str, ...]) -> bool:
+    """Whether a value is the name of a category, and not a code."""
+    is_plain_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return not is_plain_number or all(map(_is_number, categories))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _names_of(value: Any) -> list[str]:
+    """How a table with this value may have named its category: 1.0 is 1 in a column of numbers."""
+    is_whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return [str(value), *([str(int(value))] if is_whole else [])]
+
+
+def _microseconds(value: Any) -> float:
+    if isinstance(value, np.timedelta64):
+        return float(value / np.timedelta64(1, "us"))
+    return float(value // timedelta(microseconds=1))
 
 
 def _of_values(values: Any, lookup: ColumnLookup) -> NDArray[np.float64]:
@@ -165,7 +197,8 @@ def _is_nested(rows: Any) -> bool:
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float | np.floating | np.datetime64) and bool(value != value)
+    kinds = float | np.floating | np.datetime64 | np.timedelta64
+    return isinstance(value, kinds) and bool(value != value)
 
 
 def _moment_of(value: Any) -> datetime | None:

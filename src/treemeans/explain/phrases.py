@@ -92,7 +92,10 @@ def plain_value(column: Column, x: float) -> Plain:
             return x
         return when.date() if column.kind == "date" else when
     if column.kind == "duration":
-        return timedelta(days=x / PER_DAY[column.unit])
+        try:
+            return timedelta(days=x / PER_DAY[column.unit])
+        except OverflowError:  # longer than Python's durations
+            return x
     if column.is_boolean:
         return bool(x > 0.5)
     whole = column.kind in ("integer", "flag") and float(x).is_integer()

@@ -67,9 +67,9 @@ _DURATION = """
 _CATEGORY = """
     def category(name):
         value = row[name]
-{missing}        if not isinstance(value, str):
+{missing}        if not isinstance(value, (str, int)):
             raise ValueError(f"The row has no category in column {name!r}.")
-        return value
+        return str(value)
 """
 
 _HELPERS = {

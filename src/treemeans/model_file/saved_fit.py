@@ -56,6 +56,7 @@ def write_fit(record: FitResult) -> dict[str, Any]:
             "cost": float(record.reference_cost),
             "pipeline": record.reference.pipeline is not None,
             **_write_space(record),
+            **_write_starts(record.reference),
         },
         "tree": _write_tree(record.tree),
         "sizes": write_steps(Sizes.of(record.tree, record.sizes)),
@@ -84,6 +85,14 @@ def _write_space(record: FitResult) -> dict[str, Any]:
     return {} if space is None else {"space": space}
 
 
+def _write_starts(reference: Reference) -> dict[str, Any]:
+    """How far the starts of k-means agreed, of which the rules may warn."""
+    agreement = reference.start_agreement
+    if agreement is None or not len(agreement):
+        return {}
+    return {"start_agreement": agreement.tolist()}
+
+
 def read_fit(entries: Entries, version: int) -> FitResult:
     """The record of a document of some version of the format; or UnreadableError."""
     columns = tuple(_read_column(entry, version) for entry in entries.each("columns", at_least=1))
@@ -92,6 +101,7 @@ def read_fit(entries: Entries, version: int) -> FitResult:
     centers = reference.matrix("centers", None, None if in_pipeline else len(columns))
     cost = reference.number("cost", least=0.0)
     pipeline = _read_pipeline(reference, columns, centers) if in_pipeline else None
+    starts = reference.float_list("start_agreement") if reference.has("start_agreement") else None
     reference.end()
 
     tree = _read_tree(entries.within("tree"), len(columns), len(centers), version)
@@ -124,7 +134,9 @@ def read_fit(entries: Entries, version: int) -> FitResult:
         tree=tree,
         sizes=sizes,
         path=_read_path(entries.within("path"), sizes, cost),
-        reference=Reference(centers, pipeline, True, cost=kind, called=called),
+        reference=Reference(
+            centers, pipeline, True, cost=kind, called=called, start_agreement=starts
+        ),
         reference_cost=cost,
         centers=centers_of_costs,
         leaves=leaves,

@@ -60,9 +60,7 @@ def find_alternatives(
     return Alternatives(
         own,
         tuple(
-            Alternative(
-                one.model, search.names(one.groups), one.cost / search.own.cost, one.agreement
-            )
+            Alternative(one.model, search.names(one.groups), search.cost_ratio(one), one.agreement)
             for one in chosen
         ),
         within,
@@ -121,6 +119,10 @@ class _Search:
                 if (more := forbidden | {group}) not in seen:
                     seen.add(more)
                     waiting.append(more)
+
+    def cost_ratio(self, one: _Candidate) -> float:
+        """The cost of a candidate, divided by the model's; 1 where both are nothing."""
+        return one.cost / self.own.cost if self.own.cost > 0 else 1.0
 
     def names(self, groups: frozenset[int]) -> tuple[str, ...]:
         """Names of columns, or of the sources of one-hot columns."""

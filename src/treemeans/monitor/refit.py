@@ -237,7 +237,8 @@ def _structure(
     if weights is not None:
         regrets = regrets * weights[:, None]
     tree = move_thresholds(model._fit_result.tree, X, regrets)
-    return {"base_tree": tree, "max_leaf_nodes": max(tree.n_leaves, 1), "refine": "none"}
+    most = max(tree.n_leaves, reference.n_clusters)
+    return {"base_tree": tree, "max_leaf_nodes": most, "refine": "none"}
 
 
 def _with_old_sizes(found: FitResult, old: FitResult) -> FitResult:

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from treemeans.columns import Columns
+from treemeans.preparation import TablePreparation
 from treemeans.split import Split
 from treemeans.tree import ThresholdTree
 
@@ -50,11 +51,17 @@ class Plane:
         given = model.predict(X)  # checks X too
         table = model._validate(X, reset=False)
         points = _dense(table[:, list(pair)]).astype(np.float64)
+        drawn = ~np.isnan(points).any(axis=1)  # the others have no place in the plane
+        if not drawn.any():
+            names = [model.columns_[i].name for i in pair]
+            raise ValueError(f"No row has a value of both {names[0]!r} and {names[1]!r} to draw.")
+        points = points[drawn]
         if reference:
-            shown = _distances(model, table, X).argmin(axis=1).astype(np.int32)
+            shown = _distances(model, table, X).argmin(axis=1).astype(np.int32)[drawn]
             centers = _reference_centers(model, points, shown, pair)
         else:
-            shown, centers = given, model.cluster_profiles_[:, list(pair)]
+            shown, centers = given[drawn], model.cluster_profiles_[:, list(pair)]
+        given = given[drawn]
         low, high = points.min(axis=0), points.max(axis=0)
         room = np.where(high > low, 0.05 * (high - low), 0.5)
         cut = set(model.tree_.feature[~model.tree_.is_leaf].tolist())
@@ -151,7 +158,8 @@ def grid_distances(
         some = points[start : start + at_once]
         grid = np.tile(plane.fixed, (len(some), 1))
         grid[:, list(plane.pair)] = some
-        parts.append(_distances(model, grid, _as_given(grid, X)))
+        prepared = isinstance(reference.pipeline, TablePreparation)  # which reads numbers
+        parts.append(_distances(model, grid, grid if prepared else _as_given(grid, X)))
     return np.concatenate(parts).T.reshape(-1, len(up), len(across))
 
 
@@ -159,6 +167,8 @@ def _as_given(grid: NDArray[np.float64], X: Any) -> Any:
     """Rows of numbers as the type of table that X is, for a pipeline that reads column names."""
     if not hasattr(X, "columns"):
         return grid
+    if hasattr(X, "column_names"):  # a table of pyarrow
+        return type(X).from_arrays(list(grid.T), names=X.column_names)
     if type(X).__module__.startswith("polars"):
         return type(X)(grid, schema=list(X.columns))
     return type(X)(grid, columns=X.columns)

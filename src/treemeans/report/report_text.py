@@ -84,7 +84,7 @@ class ReportText:
         return replace(
             column,
             name=self._placeholder(title),
-            unit=column.unit if column.is_date else self._placeholder(column.unit),
+            unit=column.unit if column.is_counted_time else self._placeholder(column.unit),
             source=self._placeholder(column.source),
             value=self._placeholder(column.value),
             categories=tuple(map(self._placeholder, column.categories)),

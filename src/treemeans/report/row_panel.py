@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans.columns import Column
-from treemeans.columns.dates import PER_DAY
+from treemeans.columns.dates import PER_DAY, UNIT_NAMES
 from treemeans.explain.allowed_changes import AllowedChanges
 from treemeans.explain.column_lookup import ColumnLookup
 from treemeans.explain.leaf_boxes import Box, node_boxes
@@ -153,7 +153,7 @@ class RowFields:
             "accepts_missing": self._accepts_missing(move),
         }
         if isinstance(move, NumberMove):
-            unit = "" if column.is_date else self._text.printed(self._column(feature).unit)
+            unit = self._unit(feature)
             known = {} if column.missing is None else {"missing": column.missing}
             slider = {"range": self._range(move)}
             return about | {"scale": move.scale, "unit": unit} | slider | known | _time_unit(column)
@@ -163,6 +163,15 @@ class RowFields:
             "distances": _distances(move),
             "changes": [f"change {about['name']} to {name}" for name in names],
         }
+
+    def _unit(self, feature: int) -> str:
+        """What the number in a field counts; nothing for dates, which are entered as dates."""
+        column = self.columns[feature]
+        if column.is_date:
+            return ""
+        if column.kind == "duration":
+            return UNIT_NAMES[column.unit]
+        return self._text.printed(self._column(feature).unit)
 
     def _range(self, move: NumberMove) -> list[float | int]:
         """Ends and step of a slider: beyond all thresholds, and not the extremes of the rows."""

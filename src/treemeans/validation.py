@@ -375,7 +375,7 @@ def refuse_no_table(X: Any) -> None:
     name = type(X).__name__
     if name == "LazyFrame":
         raise ValueError("X is a LazyFrame, which holds no rows yet; pass X.collect().")
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # as a DOK matrix is
         raise ValueError("X is a dict; pass a data frame, for example pandas.DataFrame(X).")
     if isinstance(X, np.ndarray) and X.dtype.names is not None:
         raise ValueError(

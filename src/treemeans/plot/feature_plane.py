@@ -13,7 +13,6 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from treemeans.columns import Columns
-from treemeans.preparation import TablePreparation
 from treemeans.split import Split
 from treemeans.tree import ThresholdTree
 
@@ -158,7 +157,7 @@ def grid_distances(
         some = points[start : start + at_once]
         grid = np.tile(plane.fixed, (len(some), 1))
         grid[:, list(plane.pair)] = some
-        prepared = isinstance(reference.pipeline, TablePreparation)  # which reads numbers
+        prepared = hasattr(model, "preparation_")  # a pipeline of ours, which reads numbers
         parts.append(_distances(model, grid, grid if prepared else _as_given(grid, X)))
     return np.concatenate(parts).T.reshape(-1, len(up), len(across))
 

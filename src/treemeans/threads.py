@@ -25,6 +25,7 @@ def n_threads(n_jobs: int | None) -> int:
     That limit is what ``threadpoolctl`` and ``OMP_NUM_THREADS`` set, so workers of an outer
     parallel loop do not oversubscribe the machine.
     """
-    if _forked:
+    limit = 1 if _forked else _core.max_threads()
+    if limit <= 1 and n_jobs is None:  # joblib takes longer than a small prediction
         return 1
-    return max(1, min(int(joblib.effective_n_jobs(n_jobs)), _core.max_threads()))
+    return max(1, min(int(joblib.effective_n_jobs(n_jobs)), limit))

@@ -6,6 +6,7 @@ import math
 import numbers
 from collections import deque
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -212,7 +213,7 @@ class ThresholdTree:
         """For each node, whether it asks for a set of categories."""
         return np.diff(self.category_first) > 0
 
-    @property
+    @cached_property
     def accepts_missing(self) -> bool:
         """Whether rows may lack values: some node has a side for them, or training rows did."""
         return self.has_seen_missing or bool((self.missing_left >= 0).any())

@@ -159,7 +159,7 @@ class TreeEstimator(TreeModel):
         cost, reference = price_reference(reference, X, raw, table, weights, threads)
         costs = cost.price(reference.centers)
         if reference.codes is not None:
-            costs = replace(costs, nearest=reference.codes)
+            costs = replace(costs, nearest=reference.codes, is_labelled=True)
         columns = reference.centers_in_columns(table, costs, weights)
         data = TrainingData.of(X, table, cost, limits, reference.centers, columns, costs=costs)
         if reference.cost == "labels":  # the reference itself costs nothing: rows are the unit

@@ -38,7 +38,7 @@ from treemeans.preparation import TablePreparation
 from treemeans.rows import as_points
 from treemeans.rows.dense_points import NUMBER_TYPES
 from treemeans.threads import n_threads
-from treemeans.tree import no_side, with_sides
+from treemeans.tree import ThresholdTree, no_side, with_sides
 from treemeans.validation import (
     check_weights,
     refuse_no_table,
@@ -207,8 +207,7 @@ class TreeModel(
         >>> model.predict(X[:3]).tolist()
         [1, 1, 1]
         """
-        check_is_fitted(self)
-        return self._outcome(X, self.tree_.label, "predict")
+        return self._outcome(X, self._fitted_tree().label, "predict")
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf of each row of X, as a node number of ``tree_``.
@@ -232,8 +231,8 @@ class TreeModel(
         >>> model.apply(X[[0, 60, 120]]).tolist()
         [1, 3, 4]
         """
-        check_is_fitted(self)
-        return self._outcome(X, np.arange(self.tree_.n_nodes, dtype=np.int32), "apply")
+        nodes = np.arange(self._fitted_tree().n_nodes, dtype=np.int32)
+        return self._outcome(X, nodes, "apply")
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Indicator matrix of the nodes of ``tree_`` that each row of X passes, its leaf included.
@@ -416,6 +415,12 @@ class TreeModel(
     @property
     def _facts(self) -> Facts:
         return self._fit_result.facts(self.n_leaves_)
+
+    def _fitted_tree(self) -> ThresholdTree:
+        """The tree. scikit-learn's check, which takes as long as 100 rows, only if it is absent."""
+        if not hasattr(self, "tree_"):
+            check_is_fitted(self)
+        return self.tree_
 
     def _outcome(self, X: Any, of_node: NDArray[np.int32], method: str) -> NDArray[np.int32]:
         """``of_node`` at the leaf of each row, which is what the method is for."""

@@ -105,6 +105,7 @@ class CostTable:
     base : n, cost of the cheapest
     weights : n, the rows' weights; None where all are 1
     rows : the rows with a positive weight
+    is_labelled : whether the clusters in ``nearest`` may not be the cheapest
     """
 
     nearest: NDArray[np.int32]
@@ -112,6 +113,7 @@ class CostTable:
     base: Fixed
     weights: Fixed | None
     rows: NDArray[np.int32]
+    is_labelled: bool = False
 
     @classmethod
     def of(
@@ -215,6 +217,8 @@ class CostTable:
     @property
     def reference(self) -> float:
         """Cost of the reference: every row at the cluster that the reference gives it."""
+        if not self.is_labelled:
+            return self.cheapest
         beyond = self.regrets.values[self.rows, self.nearest[self.rows]].sum()
         return self.cheapest + float(beyond * self.regrets.unit)
 

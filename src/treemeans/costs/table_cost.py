@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -94,7 +94,8 @@ class TableCost(Cost):
         if labels is None:
             labels = self.regret.argmin(axis=1).astype(np.int32)
         base, regret = self.base.copy(), self.regret.copy()  # they are overwritten
-        return CostTable.of(base, labels, regret, self.weights, self.n_threads)
+        found = CostTable.of(base, labels, regret, self.weights, self.n_threads)
+        return replace(found, is_labelled=self.labels is not None)
 
     def clusters(
         self, labels: NDArray[np.int32], surrogate_cost: float, centers: Floats

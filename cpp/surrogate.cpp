@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -93,13 +94,6 @@ int padded(std::size_t n_centers) {
   return (wanted + 7) / 8 * 8;
 }
 
-template <int W>
-std::optional<Cut> search(const scan::Node& node, const std::int64_t* all, std::int64_t unsplit,
-                          const Points& points, const Bins& bins, int n_threads) {
-  const CheapestCenters<W> score{node.row_stats.width, node.counter, all, unsplit};
-  return scan::least_cut(score, points, node, bins, n_threads);
-}
-
 }  // namespace
 
 std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, const Leaf& leaf,
@@ -124,26 +118,27 @@ std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, c
   });
   const scan::Node node{
       {leaf.rows, leaf.n, K, row_stats}, counter, sums.data(), start.data(), leaf.limits};
-  const auto run = [&](auto search) {
-    const auto found = search(node, all.data(), leaf.totals[leaf.label], points, bins, n_threads);
+  const auto run = [&](auto width) {
+    const CheapestCenters<width> score{K, counter, all.data(), leaf.totals[leaf.label]};
+    const auto found = scan::least_cut(score, points, node, bins, n_threads);
     bins.buffers.give_back(std::move(buffers));
     return found;
   };
   switch (K) {
     case 4:
-      return run(search<4>);
+      return run(std::integral_constant<int, 4>());
     case 8:
-      return run(search<8>);
+      return run(std::integral_constant<int, 8>());
     case 12:
-      return run(search<12>);
+      return run(std::integral_constant<int, 12>());
     case 16:
-      return run(search<16>);
+      return run(std::integral_constant<int, 16>());
     case 24:
-      return run(search<24>);
+      return run(std::integral_constant<int, 24>());
     case 32:
-      return run(search<32>);
+      return run(std::integral_constant<int, 32>());
     default:
-      return run(search<0>);
+      return run(std::integral_constant<int, 0>());
   }
 }
 

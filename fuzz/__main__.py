@@ -8,7 +8,14 @@ import sys
 import time
 from pathlib import Path
 
-from fuzz import laws_export, laws_model, laws_oracle, laws_same  # noqa: F401 (they register)
+from fuzz import (  # noqa: F401 (they register)
+    laws_costs,
+    laws_export,
+    laws_frames,
+    laws_model,
+    laws_oracle,
+    laws_same,
+)
 from fuzz.case import Case
 from fuzz.draw import draw_case
 from fuzz.files import fuzz_files

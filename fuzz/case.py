@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import ExtraTreeClassifier
 
+from fuzz.frames import FRAMES
 from treemeans import ExKMC
 
 Floats = NDArray[np.float64]
@@ -37,6 +38,8 @@ class Case:
         `REFERENCES` or `GIVEN_TREES`, or centers
     seed : of what laws draw at random
     law : the law that failed, where one did
+    kinds : of the columns, keys of `frames.KINDS`, where the table is a frame of mixed columns;
+        the storage is then a key of `frames.FRAMES`
     """
 
     X: Floats
@@ -45,6 +48,7 @@ class Case:
     parameters: dict[str, Any]
     seed: int = 0
     law: str = ""
+    kinds: list[str] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -54,7 +58,14 @@ class Case:
     def centers(self) -> Floats | None:
         """The reference's centers, where they are given."""
         reference = self.parameters.get("reference")
-        return np.array(reference, dtype=np.float64) if isinstance(reference, list) else None
+        is_centers = isinstance(reference, list) and isinstance(reference[0], list)
+        return np.array(reference, dtype=np.float64) if is_centers else None
+
+    @property
+    def cost(self) -> str:
+        """What rows are priced by."""
+        cost = self.parameters.get("cost", "kmeans")
+        return "table" if isinstance(cost, list) else cost
 
     @property
     def row_weights(self) -> Floats:
@@ -65,6 +76,8 @@ class Case:
 
     def table(self, storage: str | None = None) -> Any:
         """The table as the estimator gets it."""
+        if self.kinds is not None:
+            return FRAMES[storage or self.storage](self.X, self.kinds)
         return STORAGES[storage or self.storage](self.X)
 
     def estimator(self, **changes: Any) -> ExKMC:
@@ -75,14 +88,21 @@ class Case:
             k = parameters["n_clusters"]
             parameters["reference"] = REFERENCES[reference](k, self)
         elif isinstance(reference, list):
-            parameters["reference"] = np.array(reference, dtype=np.float64)
+            parameters["reference"] = np.array(reference)
+        if isinstance(parameters.get("cost"), list):
+            parameters["cost"] = np.array(parameters["cost"], dtype=np.float64)
         if isinstance(base_tree, str) and base_tree in GIVEN_TREES:
             parameters["base_tree"] = GIVEN_TREES[base_tree](self)
         return ExKMC(**parameters)
 
     def keep_rows(self, rows: Any) -> Case:
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, X=self.X[rows], weights=weights)
+        parameters = dict(self.parameters)
+        if self.centers is None and isinstance(parameters.get("reference"), list):
+            parameters["reference"] = np.array(parameters["reference"])[rows].tolist()
+        if isinstance(parameters.get("cost"), list):
+            parameters["cost"] = np.array(parameters["cost"])[rows].tolist()
+        return replace(self, X=self.X[rows], weights=weights, parameters=parameters)
 
     def to_json(self) -> str:
         document = {
@@ -90,6 +110,7 @@ class Case:
             "storage": self.storage,
             "parameters": self.parameters,
             "seed": self.seed,
+            **({} if self.kinds is None else {"kinds": self.kinds}),
             "weights": None if self.weights is None else self.weights.tolist(),
             "X": self.X.tolist(),
         }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fuzz.case import Case
+from fuzz.frames import draw_columns, names_of
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
@@ -228,8 +230,19 @@ def as_stored(X: Floats, storage: str) -> tuple[Floats, str]:
 
 
 def draw_case(seed: int, number: int) -> Case:
-    """The case of this number; the same for the same seed."""
+    """The case of this number; the same for the same seed.
+
+    Every fourth is a data frame of mixed columns, every eighth has other costs.
+    """
     rng = np.random.default_rng([seed, number])
+    if number % 4 == 3:
+        return draw_frame_case(rng)
+    case = draw_number_case(rng)
+    return with_other_cost(rng, case) if number % 8 == 5 else case
+
+
+def draw_number_case(rng: Rng) -> Case:
+    """A table of numbers with squared distances as costs."""
     n = _size(rng)
     X, storage = as_stored(draw_table(rng, n), pick(rng, STORAGE_SHARES))
     weights = draw_weights(rng, n)
@@ -241,3 +254,75 @@ def draw_case(seed: int, number: int) -> Case:
         parameters["refine"] = "local"  # the others take long
         parameters["search_rounds"] = None
     return Case(X, storage, weights, parameters, int(rng.integers(2**31)))
+
+
+# ---- data frames and other costs -----------------------------------------------------------------
+
+
+def draw_frame_case(rng: Rng) -> Case:
+    """A data frame of mixed columns, clustered by k-means or with labels given."""
+    n = min(_size(rng), 80)
+    X, kinds = draw_columns(rng, n)
+    weights = draw_weights(rng, n)
+    k = int(rng.integers(1, min(n, 6) + 1))
+    parameters: dict[str, Any] = {"n_clusters": k, "reference": "fast"}
+    for name, draw in PARAMETERS.items():
+        parameters[name] = draw(rng, X, parameters)
+    names = names_of(kinds)
+    different = [len(set(X[~np.isnan(X[:, i]), i].tolist())) > 1 for i in range(len(kinds))]
+    numbers = [i for i, kind in enumerate(kinds) if kind != "category" and different[i]]
+    parameters |= {
+        "base_tree": pick(rng, {b: s for b, s in BASE_TREES.items() if b != "given"}),
+        "refine": "local" if parameters["refine"] == "optimal" else parameters["refine"],
+        "allowed_features": [names[i] for i in numbers] if numbers and rng.random() < 0.1 else None,
+        "feature_costs": None,
+        "protected": None,
+        "max_categories": pick(rng, {None: 5, 1: 1, 2: 1}),
+        "scale": pick(rng, {"auto": 5, "none": 1, "standard": 1, "robust": 1, "log": 1, "rank": 1}),
+    }
+    if parameters["refine"] in ("none", "local"):
+        parameters["search_rounds"] = None
+    groups = [i for i in numbers if kinds[i] in ("flag", "boolean") and not np.isnan(X[:, i]).any()]
+    if groups and k < 4 and rng.random() < 0.1:
+        parameters["balance"] = {names[groups[0]]: [0.05, 0.95]}
+    storage = pick(rng, {"pandas": 3, "polars": 1, "arrow": 1})
+    seed = int(rng.integers(2**31))
+    if rng.random() < 0.2 and n > 1:
+        labels = rng.integers(0, 3, n)
+        labels[:2] = [0, 1]
+        labels = np.unique(labels, return_inverse=True)[1]
+        kind = pick(rng, {"kmeans": 1, "labels": 2})
+        parameters |= {"n_clusters": None, "reference": labels.tolist(), "cost": kind}
+        if parameters["max_leaf_nodes"] is not None:
+            parameters["max_leaf_nodes"] = max(parameters["max_leaf_nodes"], 3)
+    return Case(X, storage, weights, parameters, seed, kinds=kinds)
+
+
+def with_other_cost(rng: Rng, case: Case) -> Case:
+    """The same table, with another cost."""
+    parameters, n = dict(case.parameters), case.n_rows
+    cost = pick(rng, {"kmedians": 3, "cosine": 2, "labels": 2, "table": 2})
+    if n < 2 and cost in ("labels", "table"):
+        cost = "kmedians"
+    if parameters["refine"] == "optimal":
+        parameters |= {"refine": "local", "search_rounds": None}
+    if cost in ("kmedians", "cosine"):
+        if case.centers is None:
+            parameters["reference"] = None
+        return replace(case, parameters=parameters | {"cost": cost})
+    k = int(rng.integers(2, min(n, 5) + 1))
+    if parameters["max_leaf_nodes"] is not None:
+        parameters["max_leaf_nodes"] = max(parameters["max_leaf_nodes"], k)
+    if parameters["base_tree"] == "given":
+        parameters["base_tree"] = "none"
+    if cost == "labels":
+        labels = rng.permutation(np.arange(n) % k)
+        parameters |= {"n_clusters": None, "reference": labels.tolist(), "cost": "labels"}
+        return replace(case, parameters=parameters)
+    table = rng.normal(size=(n, k)).round(2) + pick(rng, {0.0: 1, 5.0: 2})
+    if rng.random() < 0.3:
+        forbidden = rng.random((n, k)) < 0.1
+        forbidden[:, 0] = False
+        table[forbidden] = np.inf
+    parameters |= {"n_clusters": None, "reference": None, "cost": table.tolist()}
+    return replace(case, parameters=parameters)

@@ -46,6 +46,8 @@ class Trial:
             warnings.simplefilter("error")  # nothing but the warnings below may reach a user
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.filterwarnings("ignore", module="sklearn")
+            warnings.filterwarnings("ignore", "Columns left out|Column .* only in rows of weight 0")
+            warnings.filterwarnings("ignore", ".* of infinite cost")
             estimator = case.estimator(**changes)
             if case.weights is None or (not hasattr(table, "__len__") and X is not None):
                 return estimator.fit(table)
@@ -55,6 +57,9 @@ class Trial:
     def space(self) -> Floats:
         """The rows where costs are measured."""
         reference = self.model._fit_result.reference
+        if self.case.kinds is not None:
+            X = self.model._validate(self.case.table(), reset=False)
+            return X if reference.pipeline is None else reference.space(X, self.case.table())
         if reference.pipeline is None:
             return self.case.X
         rows = reference.space(self.case.table(), self.case.table())
@@ -103,15 +108,45 @@ LAWS_WITHIN_LIMITS = {
     "refusal", "labels", "costs", "reference", "path", "limits", "limits on clusters",
     "protected", "thresholds", "score", "again",
     "saved", "python", "rules", "explained", "threads", "rounded thresholds",
+    "frame rows", "frame packages", "missing at predict", "frame exports", "frame rules",
+    "frame explained", "other costs", "cost table", "groups",
 }  # fmt: skip
 """Laws that speak of trees with limits on clusters too: other labels than the cheapest, and cuts
 by costs plus prices, are none that the oracles find."""
 
 
+LAWS_OF_FRAMES = {
+    "refusal", "costs", "reference", "path", "limits", "limits on clusters", "again", "saved",
+    "threads", "rounded thresholds", "refined", "sizes", "score",
+    "frame rows", "frame packages", "missing at predict", "frame exports", "frame rules",
+    "frame explained", "frame monitored", "other costs", "path of other costs",
+}  # fmt: skip
+"""Laws that speak of data frames with mixed columns."""
+
+LAWS_OF_OTHER_COSTS = {
+    "refusal", "labels", "limits", "limits on clusters", "protected", "thresholds", "again",
+    "saved", "python", "sqlite", "duckdb", "onnx", "rules", "explained", "threads",
+    "rounded thresholds", "other costs", "cost table", "path of other costs",
+    "frame rows", "frame packages", "missing at predict", "frame exports", "frame rules",
+    "frame explained",
+}  # fmt: skip
+"""Laws that speak of other costs than squared distances."""
+
+
+def speaks_of(name: str, case: Case) -> bool:
+    """Whether a law speaks of cases of this kind at all."""
+    if is_limited(case) and name not in LAWS_WITHIN_LIMITS:
+        return False
+    if case.kinds is not None and name not in LAWS_OF_FRAMES:
+        return False
+    return case.cost == "kmeans" or name in LAWS_OF_OTHER_COSTS
+
+
 def is_limited(case: Case) -> bool:
     """Whether sizes of clusters are limited."""
     return any(
-        case.parameters.get(name) is not None for name in ("min_cluster_size", "max_cluster_size")
+        case.parameters.get(name) is not None
+        for name in ("min_cluster_size", "max_cluster_size", "balance")
     )
 
 
@@ -125,7 +160,7 @@ def check_case(case: Case, only: str | None = None) -> tuple[Failure | None, int
     for one, draw in zip(LAWS.values(), draws, strict=True):
         if only is not None and one.name != only:
             continue
-        if is_limited(case) and one.name not in LAWS_WITHIN_LIMITS:
+        if not speaks_of(one.name, case):
             continue
         if (only or case.law or draw < one.share) and one.applies(case):
             if trial.model is None and one.name != "refusal":
@@ -176,14 +211,18 @@ def rounding(trial: Trial) -> float:
 
 def is_ordinary(case: Case) -> bool:
     """Whether values and weights are such that the fit must succeed."""
+    if case.kinds is not None:
+        return case.weights is None or _plain_weights(case.weights)
     values = np.abs(case.X if case.centers is None else np.vstack([case.X, case.centers]))
     if values.max() > 1e100 or 0 < np.abs(case.X).max() < 1e-100:
         return False
     if case.parameters["reference"] in ("scaled", "pca"):  # scikit-learn may refuse the table
         return False
-    if case.weights is None:
-        return True
-    used = case.weights[case.weights > 0]
+    return case.weights is None or _plain_weights(case.weights)
+
+
+def _plain_weights(weights: Floats) -> bool:
+    used = weights[weights > 0]
     return bool(used.max() < 1e12 * used.min() and 1e-150 < used.max() < 1e150)
 
 

@@ -13,7 +13,9 @@ from fuzz.case import Case
 DEFAULTS = {
     "base_tree": "imm", "max_leaf_nodes": None, "refine": "none", "search_rounds": None,
     "min_samples_leaf": 1, "max_depth": None, "allowed_features": None, "feature_costs": None,
-    "round_thresholds": False, "n_random_trees": 1, "random_state": 0,
+    "round_thresholds": False, "n_random_trees": 1, "random_state": 0, "balance": None,
+    "max_categories": None, "scale": "auto", "min_cluster_size": None, "max_cluster_size": None,
+    "protected": None,
 }  # fmt: skip
 
 
@@ -34,12 +36,13 @@ def shrink(case: Case, fails: Callable[[Case], bool], seconds: float = 20.0) -> 
 
 def smaller(case: Case) -> Iterator[Case]:
     """Simpler cases, the boldest changes first."""
-    if case.storage != "dense":
-        yield replace(case, storage="dense")
+    simplest = "dense" if case.kinds is None else "pandas"
+    if case.storage != simplest:
+        yield replace(case, storage=simplest)
     if case.weights is not None:
         yield replace(case, weights=None)
     for name, default in DEFAULTS.items():
-        if case.parameters.get(name) != default:
+        if name in case.parameters and case.parameters[name] != default:
             yield replace(case, parameters=case.parameters | {name: default})
     k = len(case.centers) if case.centers is not None else case.parameters["n_clusters"] or 1
     if (case.parameters["max_leaf_nodes"] or 2 * k) > k:
@@ -63,7 +66,7 @@ def _fewer_rows(case: Case) -> Iterator[Case]:
 
 def _fewer_centers(case: Case) -> Iterator[Case]:
     if case.centers is None:
-        if case.parameters["n_clusters"] > 1:
+        if (case.parameters["n_clusters"] or 1) > 1:
             n = case.parameters["n_clusters"] - 1
             yield replace(case, parameters=case.parameters | {"n_clusters": n})
         return
@@ -78,9 +81,11 @@ def _fewer_columns(case: Case) -> Iterator[Case]:
         if case.centers is not None:
             parameters["reference"] = np.delete(case.centers, i, axis=1).tolist()
         for name in ("allowed_features", "feature_costs"):
-            if parameters[name] is not None:
+            if parameters[name] is not None and case.kinds is None:
                 parameters[name] = [v for j, v in enumerate(parameters[name]) if j != i]
-        yield replace(case, X=np.delete(case.X, i, axis=1), parameters=parameters)
+        kinds = None if case.kinds is None else [*case.kinds[:i], *case.kinds[i + 1 :]]
+        X = np.delete(case.X, i, axis=1)
+        yield replace(case, X=X, parameters=parameters, kinds=kinds)
 
 
 def _rounder(case: Case) -> Iterator[Case]:

@@ -15,7 +15,14 @@ from treemeans import _core
 from treemeans.columns import Columns, plain_columns, round_thresholds
 from treemeans.columns.encode_frame import is_encoded
 from treemeans.cost_path import PATH_DTYPE, path_of, path_row, reconciled
-from treemeans.costs import OWN_COSTS, GroupCosts, GroupStatistics, KMeansCost, rounded_mean
+from treemeans.costs import (
+    OWN_COSTS,
+    TOO_LARGE,
+    GroupCosts,
+    GroupStatistics,
+    KMeansCost,
+    rounded_mean,
+)
 from treemeans.explain.cluster_names import automatic_names, checked_names
 from treemeans.explain.group_figures import GroupFigures
 from treemeans.explain.model_facts import Facts
@@ -310,7 +317,10 @@ def measure(
         squares = np.zeros(table.n_features)
         sums = _core.group_sums(points, groups, tree.n_leaves, weights, origin, squares, n_threads)
         profile = GroupStatistics(weight, sums, origin)
-        spread = profile.spread(squares)
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = profile.spread(squares)
+        if not np.isfinite(spread).all():
+            raise ValueError(TOO_LARGE)
     return FitResult(
         tree=tree,
         reference=reference.without_rows(),

@@ -578,8 +578,8 @@ def with_sides(tree: ThresholdTree, features: NDArray[np.bool_] | None = None) -
     without = ~tree.is_leaf & (sides < 0)
     if features is not None:
         without &= features[tree.feature]
-    if not without.any():
-        return tree
     for node in np.flatnonzero(without).tolist():
         sides[node] = tree.weight[tree.left[node]] >= tree.weight[tree.right[node]]
-    return replace(tree, missing_left=sides)
+    if features is None:  # a tree without splits accepts missing values too
+        return replace(tree, missing_left=sides, has_seen_missing=True)
+    return replace(tree, missing_left=sides) if without.any() else tree

@@ -524,7 +524,7 @@ class TreeModel(
         refuse_unread(X)
         refuse_no_table(X)
         frame = None if reset else open_frame(X)
-        if frame is not None and (self._fit_result.is_encoded or not is_all_numbers(frame)):
+        if frame is not None and (self._reads_by_name or not is_all_numbers(frame)):
             return encode_frame(frame, self._fit_columns(), unseen)
         if not reset and isinstance(X, np.ndarray) and self._fit_result.is_encoded:
             return self._check_encoded(X)
@@ -540,6 +540,15 @@ class TreeModel(
         except ValueError as error:
             refuse_text(X, error)
             raise
+
+    @property
+    def _reads_by_name(self) -> bool:
+        """Whether the model was fitted to some columns of a frame, and finds them by their names.
+
+        That is so if a column was left out, too, as one without values.
+        """
+        prepared = hasattr(self, "schema_") or hasattr(self, "preparation_")
+        return self._fit_result.is_encoded or (prepared and hasattr(self, "feature_names_in_"))
 
     def _reads_as_is(self, X: Any, reset: bool) -> bool:
         """Whether X is an array or CSR matrix that needs no conversion and gets no message.

@@ -98,3 +98,22 @@ def test_rows_far_from_a_fitted_tree(scale):
     if scale > 1e154:
         with pytest.raises(ValueError, match="squared distances overflow"):
             model.transform(ROWS * scale)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", [1e-74, 1e-12, 1e140])
+def test_directions_do_not_depend_on_the_length_of_rows(scale, storage):
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(40, 3))).round(2)
+    plain = ExKMC(3, cost="cosine", random_state=0).fit(storage(X))
+    power = 2.0 ** int(np.log2(scale))
+    scaled = ExKMC(3, cost="cosine", random_state=0).fit(storage(X * power))
+    assert scaled.inertia_ == pytest.approx(plain.inertia_, rel=1e-9)
+    assert np.array_equal(scaled.labels_, plain.labels_)
+
+
+def test_values_without_a_spread_are_refused_for_every_cost():
+    X = np.array([[1e200, 1.0], [-1e200, 2.0], [5e199, 3.0], [1e200, -4.0]])
+    for cost in ("cosine", "kmedians"):
+        with pytest.raises(ValueError, match="The squared distances overflow"):
+            ExKMC(2, cost=cost, random_state=0).fit(X)

@@ -191,3 +191,45 @@ def test_a_loaded_model_warns_as_the_saved_one(tmp_path):
     assert "other starts" in str(model.rules())
     model.save(tmp_path / "model.json")
     assert str(load(tmp_path / "model.json").rules()) == str(model.rules())
+
+
+@pytest.mark.parametrize("scale", ["auto", "none"])
+def test_a_column_of_numbers_that_was_left_out_may_be_there_later(scale, tmp_path):
+    frame = table()[["spend", "visits"]].assign(nothing=pd.array([None] * N, dtype="Int64"))
+    frame.loc[0, "spend"] = None
+    with pytest.warns(UserWarning, match="Columns left out: 'nothing'"):
+        model = ExKMC(3, scale=scale, random_state=0).fit(frame)
+    assert model.predict(frame).tolist() == model.labels_.tolist()
+    model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").predict(frame).tolist() == model.labels_.tolist()
+
+
+def test_a_tree_of_one_leaf_may_accept_missing_values():
+    model = ExKMC(1).fit(table()[["spend", "visits"]])
+    missing = pd.DataFrame({"spend": [None, 1.0], "visits": [1.0, None]}, dtype="float64")
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        model.predict(missing)
+    assert model.with_missing_sides().predict(missing).tolist() == [0, 0]
+
+
+def test_rows_without_weight_may_be_all_that_a_center_has():
+    """Means of no weight are no numbers, and nobody is told so by numpy."""
+    frame = pd.DataFrame({"a": [0.0, 0.1, 9.0, 9.1, None], "b": [True, False, True, True, False]})
+    centers = [0, 0, 1, 1, 0]
+    model = ExKMC(None, reference=centers, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(frame, sample_weight=[1.0, 1.0, 0.0, 0.0, 1.0])
+    assert len(model.labels_) == 5
+
+
+def test_costs_stay_exact_beside_infinite_ones_and_weights_of_any_range():
+    rng = np.random.default_rng(0)
+    X, costs = rng.normal(size=(14, 2)), rng.uniform(3, 6, size=(14, 2))
+    costs[3, 1] = np.inf
+    weights = np.where(np.arange(14) % 2, 1e18, 1.0)
+    model = ExKMC(None, cost=costs, max_leaf_nodes=2).fit(X, sample_weight=weights)
+    own = costs[np.arange(14), model.labels_]
+    assert np.isfinite(own).all()
+    assert model.inertia_ == pytest.approx(float(weights @ own), rel=1e-9)

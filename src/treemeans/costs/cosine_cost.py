@@ -17,11 +17,32 @@ from treemeans.costs.cost_table import CostTable
 from treemeans.rows import as_points
 
 Floats = NDArray[np.float64]
+_SMALL, _LARGE = 1e-6, 1e100  # values between them have squares that floats hold
 
 
 def unit_rows(rows: Any) -> Any:
-    """Rows divided by their length; a row of zeros stays one."""
-    return normalize(rows if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64))
+    """Rows divided by their length; a row of zeros stays one.
+
+    Rows far from 1 are multiplied by a power of two first, which loses nothing: squares of their
+    values would underflow or overflow, and scikit-learn takes a length below 2e-15 for zero.
+
+    Examples
+    --------
+    >>> unit_rows([[3e-200, 4e-200], [0.0, 0.0], [3.0, 4.0]]).tolist()
+    [[0.6, 0.8], [0.0, 0.0], [0.6, 0.8]]
+    """
+    rows = rows if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
+    largest = abs(rows).max(axis=1)
+    largest = np.asarray(largest.todense() if sparse.issparse(largest) else largest).ravel()
+    extreme = (largest > 0) & ((largest < _SMALL) | (largest > _LARGE))
+    if extreme.any():
+        exponents = np.where(extreme, -np.frexp(np.where(extreme, largest, 1.0))[1], 0)
+        if sparse.issparse(rows):
+            rows = rows.tocsr().astype(np.float64)
+            rows.data = np.ldexp(rows.data, np.repeat(exponents, np.diff(rows.indptr)))
+        else:
+            rows = np.ldexp(rows, exponents[:, None])
+    return normalize(rows)
 
 
 def cosine_prices(

@@ -197,7 +197,9 @@ class MixedMistakes:
         weights = None if growing.weights is None else growing.weights[rows[there]]
         weight = np.bincount(center, weights, minlength=k)
         # Weights are divided first, so that no product of large ones overflows.
-        share = 1.0 / weight[center] if weights is None else weights / weight[center]
+        own = np.ones(len(center)) if weights is None else weights
+        counted = weight[center] > 0  # rows of a center may weigh nothing, all of them
+        share = np.divide(own, weight[center], out=np.zeros(len(center)), where=counted)
         means = np.bincount(center, share * values[there], minlength=k)
         return np.where(weight > 0, means, np.nan)
 

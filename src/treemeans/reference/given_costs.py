@@ -12,6 +12,7 @@ from scipy import sparse
 from treemeans.warning_level import depth_in_package
 
 Floats = NDArray[np.float64]
+_ROUNDING = 2.0**28  # times the finite costs: what leaves them 33 of the 61 bits of fixed point
 
 
 class GivenCosts(NamedTuple):
@@ -33,7 +34,9 @@ class GivenCosts(NamedTuple):
         """Put a number for infinity that is more than all finite costs together.
 
         Then no tree gains by putting a row into a cluster that is forbidden to it, and of two
-        trees the one with fewer such rows is cheaper.
+        trees the one with fewer such rows is cheaper. Rows that weigh less than about a billionth
+        of the forbidden ones are excepted: beside a number that is enough for them, the finite
+        costs would be lost to rounding in fixed point.
         """
         forbidden = np.isinf(self.regret)
         if not forbidden.any():
@@ -41,7 +44,8 @@ class GivenCosts(NamedTuple):
         largest = np.where(forbidden, 0.0, self.regret).max(axis=1)
         weight = np.ones(len(largest)) if weights is None else weights
         least = float(weight[weight > 0].min())
-        penalty = 2.0 * float(weight @ largest) / least or 1.0
+        total, used = float(weight @ largest), weight[forbidden.any(axis=1)]
+        penalty = min(2.0 * total / least, _ROUNDING * total / max(float(used.sum()), least)) or 1.0
         return self._replace(regret=np.where(forbidden, penalty, self.regret))
 
 

@@ -77,7 +77,7 @@ def test_every_kind_is_drawn():
     ("name", "spoil", "broken"),
     [
         ("inertia_", lambda v: v * (1 + 1e-6) + 1e-6, {"costs", "sizes"}),
-        ("labels_", lambda v: np.roll(v, 1), {"labels", "costs"}),
+        ("labels_", lambda v: np.roll(v, 1), {"labels", "costs", "saved"}),
         ("reference_inertia_", lambda v: v * 1.001 + 1.0, {"reference", "path"}),
     ],
 )

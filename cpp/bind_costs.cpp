@@ -24,6 +24,19 @@ std::unique_ptr<Bins> bins_of(const Points& points, std::optional<In<std::uint8_
   return bins;
 }
 
+void price_any(const Points& points, const double* centers, const Regrets& out, int n_threads,
+               bool absolute) {
+  nb::gil_scoped_release release;
+  if (const auto* dense = dynamic_cast<const DensePoints*>(&points)) {
+    (absolute ? price_absolute(*dense, centers, out, n_threads)
+              : price(*dense, centers, out, n_threads));
+  } else {
+    const auto& sparse = dynamic_cast<const SparsePoints&>(points);
+    (absolute ? price_absolute(sparse, centers, out, n_threads)
+              : price(sparse, centers, out, n_threads));
+  }
+}
+
 std::tuple<Out<double>, Out<std::int32_t>, Out<double>> price_points(const Points& points,
                                                                      In<double, 2> centers,
                                                                      int n_threads, bool absolute) {
@@ -32,19 +45,19 @@ std::tuple<Out<double>, Out<std::int32_t>, Out<double>> price_points(const Point
   auto nearest = new_array<std::int32_t>({n});
   auto regret = new_array<double>({n, k});
   const Regrets out{static_cast<std::int64_t>(k), base.data(), nearest.data(), regret.data()};
-  {
-    nb::gil_scoped_release release;
-    const auto* dense = dynamic_cast<const DensePoints*>(&points);
-    if (dense) {
-      (absolute ? price_absolute(*dense, centers.data(), out, n_threads)
-                : price(*dense, centers.data(), out, n_threads));
-    } else {
-      const auto& sparse = dynamic_cast<const SparsePoints&>(points);
-      (absolute ? price_absolute(sparse, centers.data(), out, n_threads)
-                : price(sparse, centers.data(), out, n_threads));
-    }
-  }
+  price_any(points, centers.data(), out, n_threads, absolute);
   return {base, nearest, regret};
+}
+
+std::tuple<Out<double>, Out<std::int32_t>> nearest_centers(const Points& points,
+                                                           In<double, 2> centers, int n_threads,
+                                                           bool absolute) {
+  const auto n = static_cast<std::size_t>(points.n_rows);
+  auto base = new_array<double>({n});
+  auto nearest = new_array<std::int32_t>({n});
+  const auto k = static_cast<std::int64_t>(centers.shape(0));
+  price_any(points, centers.data(), {k, base.data(), nearest.data(), nullptr}, n_threads, absolute);
+  return {base, nearest};
 }
 
 Out<double> totals_of(In<double, 2> regret, std::optional<In<double, 1>> weights, int n_threads) {
@@ -144,6 +157,8 @@ std::optional<std::pair<double, double>> range_of(const Bins& bins, std::int32_t
 void bind_costs(nb::module_& m) {
   m.def("exact_sums", &exact_sums_of, "values"_a, "weights"_a.none());
   m.def("price", &price_points, "points"_a, "centers"_a, "n_threads"_a, "absolute"_a = false);
+  m.def("nearest_centers", &nearest_centers, "points"_a, "centers"_a, "n_threads"_a,
+        "absolute"_a = false);
   m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a);
   m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,
         "n_threads"_a);

@@ -69,6 +69,7 @@ TM_CLONES void write_rows(const double* TM_RESTRICT costs, std::int64_t stride, 
     }
     out.nearest[r0 + i] = nearest;
     out.base[r0 + i] = least;
+    if (!out.regret) continue;
     double* TM_RESTRICT regret = out.regret + (r0 + i) * out.k;
     for (std::int64_t c = 0; c < out.k; ++c) regret[c] = cost[c * stride] - least;
   }

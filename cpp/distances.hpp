@@ -14,7 +14,7 @@ struct Regrets {
   std::int64_t k;
   double* base;           // n: cost of the cheapest center
   std::int32_t* nearest;  // n: which one it is, the lowest index among equals
-  double* regret;         // n x k
+  double* regret;         // n x k; null where nobody asks for it
 };
 
 // centers: k x n_features, row by row.

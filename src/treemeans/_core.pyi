@@ -188,6 +188,9 @@ def make_bins(
 def price(
     points: Points, centers: NDArray[np.float64], n_threads: int, absolute: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]: ...
+def nearest_centers(
+    points: Points, centers: NDArray[np.float64], n_threads: int, absolute: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
 def total_regrets(
     regret: NDArray[np.float64], weights: NDArray[np.float64] | None, n_threads: int
 ) -> NDArray[np.float64]: ...

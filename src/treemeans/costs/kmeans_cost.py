@@ -95,7 +95,7 @@ class KMeansCost(Cost):
         weights = np.ones(n) if self.weights is None else self.weights
         everything = np.zeros(n, dtype=np.int32)
         sums = _core.group_sums(self.points, everything, 1, weights, None, None, self.n_threads)
-        return _core.price(self.points, sums / weights.sum(), self.n_threads)[0]
+        return _core.nearest_centers(self.points, sums / weights.sum(), self.n_threads)[0]
 
     def sample(self, rows: NDArray[np.intp], weights: Floats | None) -> Self:
         """The same cost of some of the rows, with other weights."""

@@ -171,7 +171,7 @@ class KMediansCost(Cost):
         """What each row costs at the median of all."""
         everything = np.zeros(self.rows.shape[0], dtype=np.int32)
         median = self.representatives(everything, 1)
-        return _core.price(self.points, median, self.n_threads, absolute=True)[0]
+        return _core.nearest_centers(self.points, median, self.n_threads, absolute=True)[0]
 
     def sample(self, rows: NDArray[np.intp], weights: Floats | None) -> Self:
         """The same cost of some of the rows, with other weights."""

@@ -172,7 +172,7 @@ def _match_on_shared(model: Any, old: Reference, centers: Floats, shared: Any) -
 def _nearest(model: Any, old: Reference, centers: Floats, table: Any) -> NDArray[np.int32]:
     X = model._validate(table, reset=False)
     rows = as_points(X if old.pipeline is None else old.space(X, table))
-    return _core.price(rows, np.ascontiguousarray(centers), n_threads(model.n_jobs))[1]
+    return _core.nearest_centers(rows, np.ascontiguousarray(centers), n_threads(model.n_jobs))[1]
 
 
 def _in_places(pairs: Pairs, n_old: int, n_new: int) -> tuple[list[int], Pairs]:

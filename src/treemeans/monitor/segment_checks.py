@@ -192,7 +192,7 @@ def _least_cost(rows: LloydRows, k: int, rng: np.random.Generator) -> float:
 
 def _spread(rows: LloydRows, centers: Floats) -> Floats:
     """Mean squared distance to each center of the rows nearest to it; NaN without rows."""
-    squares, nearest, _ = _core.price(as_points(rows.X), centers, 1)
+    squares, nearest = _core.nearest_centers(as_points(rows.X), centers, 1)
     k = len(centers)
     weight = np.bincount(nearest, rows.weights, minlength=k)
     total = np.bincount(nearest, rows.weights * squares, minlength=k)

@@ -81,7 +81,7 @@ def _squares(rows: LloydRows, centers: Floats) -> Floats:
 
 
 def _cost_at(rows: LloydRows, centers: Floats) -> float:
-    base = _core.price(as_points(rows.X), np.ascontiguousarray(centers), 1)[0]
+    base = _core.nearest_centers(as_points(rows.X), np.ascontiguousarray(centers), 1)[0]
     return float(rows.weights.astype(np.float64) @ base)
 
 

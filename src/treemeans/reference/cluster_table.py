@@ -82,7 +82,7 @@ def cluster_table(
     found = replace(found, centers=found.centers + shift, cost=found.cost * unit)
     if rows is not X:
         centers = found.centers.astype(np.float64)
-        cost, labels, _ = _core.price(as_points(X), centers, options.n_threads)
+        cost, labels = _core.nearest_centers(as_points(X), centers, options.n_threads)
         inertia = float(cost.sum() if weights is None else cost @ weights)
         found = replace(found, cost=inertia, labels=labels)
     return _largest_first(found, weights), search
@@ -209,7 +209,7 @@ def _coreset(
     pilot = _drawn(rows, weights, max(_PILOT_ROWS, 20 * k), rng)
     first = pilot.run(pilot.rows(seed_centers(pilot, k, 1, rng)[0]), _PILOT_ROUNDS)
     centers = first.centers.astype(np.float64)
-    cost, nearest, _ = _core.price(as_points(rows.X), centers, options.n_threads)
+    cost, nearest = _core.nearest_centers(as_points(rows.X), centers, options.n_threads)
     shares = cost * weights
     total = float(shares.sum())
     per_weight = 1.0 / np.maximum(np.bincount(nearest, weights, minlength=k), 1e-300)

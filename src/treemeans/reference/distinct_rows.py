@@ -22,7 +22,7 @@ def distinct_rows(
     rows share it too, the answer is None.
     """
     point = np.random.default_rng(0).normal(size=(1, X.shape[1]))
-    key, _, _ = _core.price(as_points(X), point, 1)
+    key, _ = _core.nearest_centers(as_points(X), point, 1)
     with np.errstate(over="ignore"):
         total = 4.0 * float(key.sum() if weights is None else key @ weights)
     if not math.isfinite(total):  # so would the cost of the rows be

@@ -153,4 +153,4 @@ class FastKMeans(TransformerMixin, CenterClusterer):
 
     def _price(self, X: Any) -> tuple[Floats, NDArray[np.int32]]:
         centers = np.asarray(self.cluster_centers_, dtype=np.float64)
-        return _core.price(as_points(X), centers, n_threads(self.n_jobs))[:2]
+        return _core.nearest_centers(as_points(X), centers, n_threads(self.n_jobs))

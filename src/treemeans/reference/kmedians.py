@@ -62,7 +62,7 @@ class KMedians(CenterClusterer):
 
     def _price(self, X: Any) -> tuple[Floats, NDArray[np.int32]]:
         threads = n_threads(self.n_jobs)
-        return _core.price(as_points(X), self.cluster_centers_, threads, absolute=True)[:2]
+        return _core.nearest_centers(as_points(X), self.cluster_centers_, threads, absolute=True)
 
 
 def best_start(

@@ -32,7 +32,7 @@ class WeightedRows:
 
     def price(self, centers: Floats) -> tuple[Floats, NDArray[np.int32]]:
         """What each row costs, and its nearest center."""
-        base, nearest, _ = _core.price(as_points(self.X), centers, 1)
+        base, nearest = _core.nearest_centers(as_points(self.X), centers, 1)
         return base, nearest
 
     def cost(self, centers: Floats) -> float:

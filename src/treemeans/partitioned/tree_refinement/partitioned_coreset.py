@@ -57,7 +57,7 @@ class DrawCoreset(MapReduceStep[DrawnRows]):
     def map(self, partition: Partition) -> DrawnRows:
         """Draw from one partition."""
         space = dense(self.reference.space(partition.X, partition.raw))
-        squares, _, _ = _core.price(as_points(space), self.middle[None, :], 1)
+        squares, _ = _core.nearest_centers(as_points(space), self.middle[None, :], 1)
         shares = self.per_weight + squares * self.per_square
         if partition.weights is not None:
             shares *= partition.weights

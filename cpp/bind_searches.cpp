@@ -6,6 +6,7 @@
 #include "mixed_mistakes.hpp"
 #include "points.hpp"
 #include "score.hpp"
+#include "subset_search.hpp"
 #include "surrogate.hpp"
 
 namespace treemeans {
@@ -136,6 +137,25 @@ BinScores score_surrogate_bins(In<std::int64_t, 2> sums, In<std::int64_t, 1> tot
   return {cost, bound};
 }
 
+// The best cut of a column of categories, of which only sums are known: those of each code and, in
+// the last row, of the missing values; k regrets and, behind them, the weight. None if there is
+// none.
+std::optional<Cut> surrogate_subset(In<std::int64_t, 2> sums, In<std::int64_t, 1> totals,
+                                    std::int32_t feature, bool may_miss, const PyLimits& limits) {
+  const auto k = static_cast<int>(totals.shape(0)), width = static_cast<int>(sums.shape(1));
+  if (k >= width) throw std::invalid_argument("a sum for each center, and the weight");
+  if (sums.shape(0) == 0) throw std::invalid_argument("a row for the missing values");
+  nb::gil_scoped_release release;
+  const Groups groups =
+      Groups::of(sums.data(), static_cast<std::int32_t>(sums.shape(0)) - 1, true, width, k);
+  const std::int64_t unsplit = *std::min_element(totals.data(), totals.data() + k);
+  const CheapestCenters<0> score{k, k, totals.data(), unsplit};
+  const std::vector<std::int64_t> start(width, 0);
+  const Subset subset = SubsetSearch(score, groups, limits.get(), start.data()).run();
+  if (subset.cost == kNoCost) return std::nullopt;
+  return subset_cut(groups, subset, feature, may_miss, true);
+}
+
 BinScores score_reoptimized_bins(In<std::int64_t, 2> sums) {
   auto cost = new_array<std::int64_t>({sums.shape(0)});
   auto bound = new_array<std::int64_t>({sums.shape(0)});
@@ -194,6 +214,8 @@ void bind_searches(nb::module_& m) {
   m.def("greedy_cut", &greedy_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "centers"_a,
         "members"_a, "limits"_a, "n_threads"_a);
   m.def("score_surrogate_bins", &score_surrogate_bins, "sums"_a, "totals"_a);
+  m.def("surrogate_subset", &surrogate_subset, "sums"_a, "totals"_a, "feature"_a, "may_miss"_a,
+        "limits"_a);
   m.def("score_reoptimized_bins", &score_reoptimized_bins, "sums"_a);
 }
 

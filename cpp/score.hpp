@@ -85,14 +85,31 @@ struct CheapestCenters {
     return std::min({unsplit, left.first + right.second, left.second + right.first});
   }
 
+  // Only the cheapest center of all groups and those that are cheaper for some group: with another
+  // no pair costs less. So it makes no difference which other centers the sums have.
+  std::vector<int> worth_pairing(const Groups& groups) const {
+    int label = 0;
+    while (all[label] != unsplit) ++label;
+    std::vector<int> found;
+    for (int c = 0; c < n_centers; ++c) {
+      bool cheaper = c == label;
+      for (std::int32_t g = 0; g < groups.size() && !cheaper; ++g)
+        cheaper = groups.of(g)[c] < groups.of(g)[label];
+      if (cheaper) found.push_back(c);
+    }
+    return found;
+  }
+
   template <class Visit>
   void each_pair(const Groups& groups, Visit visit) const {
     const int n = n_centers;
+    const std::vector<int> worth = worth_pairing(groups);
     std::vector<std::int64_t> costs(static_cast<std::size_t>(n) * n, 0), adds(groups.size(), 0);
     add_pair_costs(groups, n, costs.data());
     std::vector<std::tuple<std::int64_t, int, int>> pairs{{unsplit, n, n}};
-    for (int a = 0; a < n; ++a)
-      for (int b = a + 1; b < n; ++b) pairs.emplace_back(costs[a * n + b], a, b);
+    for (std::size_t i = 0; i < worth.size(); ++i)
+      for (std::size_t j = i + 1; j < worth.size(); ++j)
+        pairs.emplace_back(costs[worth[i] * n + worth[j]], worth[i], worth[j]);
     std::sort(pairs.begin(), pairs.end());
     for (const auto& [cost, a, b] : pairs) {
       // With the same center on both sides any cut costs as much as none.

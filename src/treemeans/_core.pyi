@@ -225,6 +225,23 @@ def score_surrogate_bins(
     Returns what a cut after each bin costs, and what no cut inside it costs less than.
     """
 
+def surrogate_subset(
+    sums: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    feature: int,
+    may_miss: bool,
+    limits: Limits,
+) -> Cut | None:
+    """The cut of a column of categories that leaves the least surrogate cost, from sums alone.
+
+    sums : (codes + 1, k + 1 or more), of the rows of each code and, last, without a value: their
+        regrets, and behind them their weight
+    totals : (k,), of the whole node
+    may_miss : whether the column has missing values anywhere
+
+    The price of the column is not added. None where the limits permit no cut.
+    """
+
 def score_reoptimized_bins(
     sums: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -512,6 +512,8 @@ class ExKMC(TreeEstimator):
     def _fit_partitioned(self, rows: PartitionedRows) -> None:
         """Reference, base tree and expansion in passes over the partitions."""
         rows.n_jobs = self.n_jobs
+        if rows.needs_schema:
+            rows.infer_columns()
         self.n_features_in_ = rows.n_features
         self.__dict__.pop("feature_names_in_", None)
         if rows.names is not None:
@@ -543,8 +545,12 @@ class ExKMC(TreeEstimator):
             refining,
             cost,
             label_names,
+            self.scale,
         )
         short = bool(self.round_thresholds)
         self._fit_result, rounds = fit_partitioned(rows, options, short=short)
+        self.__dict__.pop("schema_", None)
+        if rows.schema is not None:
+            self.schema_ = rows.schema
         self.n_iter_ = 1 + rounds
         self._set_fitted_attributes(self._fit_result.tree.n_leaves)

@@ -195,6 +195,15 @@ class TablePreparation:
             view.write(values, found[:, ends[i] : ends[i + 1]])
         return found
 
+    def ranges(self, low: Floats, high: Floats) -> Floats:
+        """(2, width), the least and the greatest of each coordinate, from those of the columns."""
+        found: Floats = self.transform(np.stack([low, high]))
+        ends = np.cumsum([0, *(view.width for view in self.views)])
+        for view, begin, end in zip(self.views, ends[:-1], ends[1:], strict=True):
+            counted = begin if view.how == "one-hot" else begin + 1  # coordinates of 0 and 1
+            found[:, counted:end] = [[0.0], [1.0]]
+        return found
+
     def _scale_sparse(self, X: Any) -> Any:
         """Sparse rows, which stay so if zero stays zero, as it does under ``MaxAbsScaler``."""
         scaled = ("standard", "robust")
@@ -210,6 +219,14 @@ class TablePreparation:
         lines = [f"{'column':<{width}}  what k-means sees"]
         lines += [f"{view.column.name:<{width}}  {view.words}" for view in self.views]
         return "\n".join(lines)
+
+
+def widest(columns: Columns) -> int:
+    """Coordinates that columns have at most."""
+    levels = [min(len(column.categories), MOST_LEVELS) + 1 for column in columns]
+    return sum(
+        n + 1 if column.kind == "codes" else 2 for n, column in zip(levels, columns, strict=True)
+    )
 
 
 def _view(column: Column, values: Floats, weights: Floats | None, scale: str) -> ColumnView:

@@ -269,7 +269,6 @@ class ThresholdTree:
         X is an array, a sparse matrix, or the kernel's points.
         """
         points = X if isinstance(X, _core.Points) else as_points(X)
-        has_categories = len(self.category_codes) > 0
         return _core.apply(
             points,
             self.feature,
@@ -278,11 +277,22 @@ class ThresholdTree:
             self.right,
             of_node,
             n_threads,
-            # Without these the kernel takes a faster way, and refuses NaN in every column.
-            missing_left=self.missing_left if self.accepts_missing else None,
-            category_first=self.category_first if has_categories else None,
-            category_codes=self.category_codes if has_categories else None,
+            **self.other_splits,
         )
+
+    @property
+    def other_splits(self) -> dict[str, Any]:
+        """What the kernels must be told of splits that are more than thresholds.
+
+        Without it they take a faster way, and refuse NaN in every column.
+        """
+        found: dict[str, Any] = {}
+        if self.accepts_missing:
+            found["missing_left"] = self.missing_left
+        if len(self.category_codes):
+            found["category_first"] = self.category_first
+            found["category_codes"] = self.category_codes
+        return found
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Indicator matrix, rows x nodes: the nodes each row passes, its leaf included."""

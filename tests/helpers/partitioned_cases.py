@@ -4,7 +4,9 @@ import pickle
 
 import numpy as np
 
+from treemeans.columns.frame_values import is_all_numbers, open_frame
 from treemeans.partitioned import CombinedSteps, PartitionedRows, PartitionSchema, reduce_in_order
+from treemeans.partitioned.column_inference import infer_from_frames
 
 
 class ListedPartitions(PartitionedRows):
@@ -30,7 +32,7 @@ class ListedPartitions(PartitionedRows):
     def map_reduce(self, step):
         self.steps.append(step)
         step = pickle.loads(pickle.dumps(step))
-        schema = PartitionSchema(self.n_features, None if self.names is None else tuple(self.names))
+        schema = self.schema_of_partitions()
         results = []
         for number, (array, weights) in enumerate(zip(self.arrays, self.weights, strict=True)):
             if len(array):
@@ -38,6 +40,9 @@ class ListedPartitions(PartitionedRows):
                 partition = schema.partition(number, first_row, array, weights)
                 results.append(pickle.loads(pickle.dumps(step.map(partition))))
         return reduce_in_order(step, results)
+
+    def schema_of_partitions(self):
+        return PartitionSchema(self.n_features, None if self.names is None else tuple(self.names))
 
 
 def step_names(partitions):
@@ -58,3 +63,20 @@ def split_rows(X, n_partitions, seed=0):
     """X in partitions of very different sizes, some perhaps empty."""
     rng = np.random.default_rng(seed)
     return np.split(X, np.sort(rng.integers(0, len(X) + 1, n_partitions - 1)))
+
+
+class ListedFrames(ListedPartitions):
+    """Data frames in a list, of which the columns are inferred where they are not all numbers."""
+
+    def __init__(self, frames, weights=None):
+        super().__init__(frames, weights, np.array(frames[0].columns, dtype=object))
+        self.can_infer = True
+        self.needs_schema = not is_all_numbers(open_frame(frames[0]))
+
+    def infer_columns(self):
+        if self.columns is None:
+            infer_from_frames(self)
+
+    def schema_of_partitions(self):
+        n_features = self.n_features if self.columns is None else len(self.columns)
+        return PartitionSchema(n_features, tuple(self.names), None, self.columns)

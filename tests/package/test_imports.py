@@ -94,6 +94,7 @@ ALLOWED = {
     "growth": {
         "_core",
         "cluster_limits",
+        "exact_sum",
         "rows",
         "split",
         "tree",
@@ -130,6 +131,7 @@ ALLOWED = {
         "costs",
         "exact_sum",
         "optional_imports",
+        "preparation",
         "training_data",
         "growth",
         "limits",

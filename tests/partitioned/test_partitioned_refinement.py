@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.helpers.partitioned_cases import ListedPartitions, split_rows
 from tests.helpers.plain_numpy import cluster_means, cost_to, leaf_of, random_weights, scaled_pca
+from tests.partitioned.test_best_cuts import as_tuple
 from treemeans import ExKMC
 from treemeans.limits import Limits
 from treemeans.partitioned.partitioned_fit import PartitionedFitOptions, prepare_data
@@ -376,7 +377,7 @@ def test_every_split_of_a_depth_is_the_best_there_is(seed, depth, min_weight):
     regrets = np.rint(regrets * cost_builder.scales.regrets).astype(np.int64)
     for (node, rows), split in zip(level, splits, strict=True):
         best, all_left, now = least_split(node, X, rows, regrets, min_weight)
-        found = None if split.best is None else split.best[:4]
+        found = None if split.best is None else as_tuple(split.best)
         assert found == best
         assert (split.all_left, split.now) == (all_left, now)
 

@@ -76,11 +76,15 @@ def fit_partitioned(table: PartitionedTable, settings: FitSettings, console: Con
     from treemeans.cli.choose_engine import reading_threads
     from treemeans.partitioned.readers.pass_timer import PassTimer
 
-    reference = _kmeans_pipeline(table.n_rows, settings.clusters, settings.scale, settings.seed)
+    check_clusters(settings.clusters, table.n_rows)
+    is_plain = table.is_all_numbers and settings.scale in ("auto", "none", "standard")
+    reference = None
+    if is_plain:
+        reference = _kmeans_pipeline(table.n_rows, settings.clusters, settings.scale, settings.seed)
     model = _estimator(settings, reference, n_jobs=reading_threads())
     with PassTimer(table.parts, console.note, console.shows_progress) as parts:
         model.fit(parts)
-    return model.with_columns(columns=table.columns)
+    return model.with_columns(columns=table.columns) if table.is_all_numbers else model
 
 
 def _estimator(
@@ -120,8 +124,6 @@ def _kmeans_pipeline(n_rows: int, clusters: int, scale: str, seed: int) -> Any:
     from treemeans.reference import FastKMeans
 
     check_clusters(clusters, n_rows)
-    if scale not in ("auto", "none", "standard"):
-        raise InputError(f"--scale {scale} needs the table in memory; use auto, standard or none.")
     if n_rows > _MANY_ROWS:
         kmeans = FastKMeans(clusters, random_state=seed)
     else:
@@ -191,15 +193,12 @@ def _run_partitioned(
     ) as table:
         check_clusters(settings.clusters, table.n_rows)
         console.note(f"{table.schema}\n")
-        if not table.is_all_numbers:
-            console.note(
-                "Note: passes over a file take numbers: a category is a column of 0 and 1 for each "
-                "value, standardised as the others; --engine memory cuts by sets of values."
-            )
         fitted = _named(fit_partitioned(table, settings, console), outputs.names)
         model = _print_and_save(fitted, table, settings, outputs.model, console)
         if outputs.report:
-            sample = table.parts.map_reduce(SummarizeRows(_REPORT_ROWS)).sample
+            sample = table.parts.map_reduce(
+                SummarizeRows(_REPORT_ROWS, accepts_missing=True)
+            ).sample
             write_report_file(model, outputs.report, outputs.rows, sample, source.title, console)
             if table.n_rows > _REPORT_ROWS:
                 console.note(f"Its histograms are of {_REPORT_ROWS:,} rows, drawn evenly from all.")

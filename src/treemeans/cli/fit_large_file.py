@@ -15,7 +15,7 @@ import pyarrow as pa
 from treemeans.cli.choose_engine import reading_threads
 from treemeans.columns import Columns
 from treemeans.columns.table_schema import TableSchema
-from treemeans.files.file_errors import InputError, quoted, quoted_list, quoted_path
+from treemeans.files.file_errors import InputError, quoted, quoted_path
 from treemeans.files.file_schema import FileSchema, ReadOptions, infer_schema, refuse_problems
 from treemeans.files.read_table import decimal_mark, read_batches
 from treemeans.files.table_source import open_source
@@ -84,9 +84,13 @@ class EncodingConverter(BatchConverter):
     """Converts batches with a table encoding."""
 
     def __init__(self, encoding: FileSchema) -> None:
-        columns = len(encoding.columns)
-        super().__init__(encoding.inputs, columns, np.dtype(np.float64), None)
+        columns = encoding.columns
+        mixed = not encoding.is_all_numbers
+        names = [column.name for column in columns] if mixed else None
+        super().__init__(encoding.inputs, len(columns), np.dtype(np.float64), names)
         self.encoding = encoding
+        if mixed:
+            self.schema, self.columns_of_rows = encoding.table, columns
 
     def take(self, batch: pa.RecordBatch, first_row: int) -> ConvertedRows:
         """The numbers of a batch."""
@@ -124,16 +128,10 @@ def _infer(
     schema: pa.Schema,
     options: ReadOptions,
 ) -> FileSchema:
-    """The schema; the passes over parts take numbers, so each category becomes a column of them."""
+    """The schema."""
     found = infer_schema(batches, schema, options, decimal_mark(schema))
     refuse_problems(found)
-    if found.table.has_missing:
-        lacking = [plan.name for plan in found.table.plans if plan.column and plan.n_missing]
-        raise InputError(
-            f"Values of {quoted_list(lacking)} are missing, which needs the table in memory; use "
-            "--missing median or drop, or --engine memory."
-        )
-    return found.as_one_hot()
+    return found
 
 
 @contextmanager

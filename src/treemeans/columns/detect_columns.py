@@ -48,7 +48,13 @@ def learnt_split_values(
 def find_split_values(tree: ThresholdTree, points: _core.Points, n_threads: int) -> SplitValues:
     """The values that the rows in ``points`` have at the splits of a tree."""
     values, whole = _core.margins(
-        points, tree.feature, tree.threshold, tree.left, tree.right, n_threads
+        points,
+        tree.feature,
+        tree.threshold,
+        tree.left,
+        tree.right,
+        n_threads,
+        **tree.other_splits,
     )
     return SplitValues(values[:, :2], values[:, 2], values[:, 3], whole)
 

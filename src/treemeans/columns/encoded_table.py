@@ -115,13 +115,18 @@ def _encode(frame: Any, raw: Any) -> EncodedFrame:
     if not len(frame):
         raise ValueError("The table has no rows; there must be some.")
     schema = plan_columns(summarize([frame], names))
+    check_schema(schema)
+    return EncodedFrame(encode_frame(frame, schema.columns), schema, schema.columns, raw)
+
+
+def check_schema(schema: TableSchema) -> None:
+    """Refuse a table with columns that cannot be used; warn about those that are left out."""
     if schema.problems:
         raise ValueError(" ".join(schema.problems))
     if not schema.columns:
         why = "; ".join(f"{plan.name!r}: {plan.becomes}" for plan in schema.left_out)
         raise ValueError(f"No column is left to cluster by ({why}).")
     _say_left_out(schema)
-    return EncodedFrame(encode_frame(frame, schema.columns), schema, schema.columns, raw)
 
 
 def _say_left_out(schema: TableSchema) -> None:

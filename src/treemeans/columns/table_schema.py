@@ -79,8 +79,7 @@ class ColumnSummary:
         self.n_missing += int(series.is_null().sum())
         if len(self.texts) > MOST_CATEGORIES:
             return
-        for text, count in count_texts(series).items():
-            self.texts[text] = self.texts.get(text, 0) + count
+        _add_counts(self.texts, count_texts(series))
 
     def _add_numbers(self, values: Any) -> None:
         finite = np.isfinite(values)
@@ -99,14 +98,51 @@ class ColumnSummary:
         return self.n_rows - self.n_missing
 
 
+def merge_summaries(one: ColumnSummary, other: ColumnSummary) -> ColumnSummary:
+    """What two passes over different rows of a column have found together.
+
+    Examples
+    --------
+    >>> some = ColumnSummary("plan", "text", n_rows=2, texts={"pro": 2})
+    >>> more = ColumnSummary("plan", "text", n_rows=3, n_missing=1, texts={"basic": 1, "pro": 1})
+    >>> merge_summaries(some, more).texts
+    {'pro': 3, 'basic': 1}
+    """
+    texts = dict(one.texts)
+    _add_counts(texts, other.texts)
+    return replace(
+        one,
+        kind=_wider(one.kind, other.kind),
+        n_rows=one.n_rows + other.n_rows,
+        n_missing=one.n_missing + other.n_missing,
+        n_infinite=one.n_infinite + other.n_infinite,
+        low=min(one.low, other.low),
+        high=max(one.high, other.high),
+        whole=one.whole and other.whole,
+        texts=texts,
+    )
+
+
+def _add_counts(texts: dict[str, int], more: Mapping[str, int]) -> None:
+    """Count more texts; of too many for categories, not all."""
+    for text, count in more.items():
+        if len(texts) > MOST_CATEGORIES:
+            return
+        texts[text] = texts.get(text, 0) + count
+
+
 def _wider(one: str, other: str) -> str:
     """The kind that holds the values of two batches."""
     if one in (other, "null"):
         return other
+    if other == "null":
+        return one
     for kinds in (("integer", "number"), ("date", "time")):
         if {one, other} == set(kinds):
             return kinds[1]
-    return one if one.startswith("holds") else other if other.startswith("holds") else one
+    held = [kind for kind in (one, other) if kind.startswith("holds")]
+    plain = sorted({"integer": "number"}.get(kind, kind) for kind in (one, other))
+    return held[0] if held else f"holds both {' and '.join(plain)}"
 
 
 @dataclass(frozen=True)

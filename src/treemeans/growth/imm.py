@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.mistake_search import MistakeSearch
+from treemeans.growth.mixed_mistakes import center_means
 from treemeans.growth.separate_centers import separate
 from treemeans.progress import Progress
 
@@ -22,7 +23,10 @@ def imm(growing: InMemoryTree, centers: NDArray[np.float64], progress: Progress)
         rows has no place in a pipeline's input) gets no leaf; of centers that coincide, only the
         first gets one.
     """
-    by_feature = np.ascontiguousarray(centers.T)
+    by_feature = np.array(centers.T, order="C")
+    if growing.table.bins.mixed:
+        for feature in np.flatnonzero(growing.comparable).tolist():
+            by_feature[feature] = center_means(growing, feature)
     search = MistakeSearch(growing, by_feature, per_center=False, empty_sides=True)
     placed = None
     if growing.table.bins.mixed:  # where centers are placed by their rows

@@ -55,7 +55,8 @@ class ThresholdSearch:
     """The threshold, with a side for missing values, that makes the fewest mistakes.
 
     Every value of a row or a center is a candidate. The bins of the column bound the mistakes of
-    the thresholds inside them, so that few bins have to be looked into.
+    the thresholds inside them, so that few bins have to be looked into. Of equally many mistakes
+    the lowest threshold wins, then missing values on the right.
 
     Parameters
     ----------
@@ -92,26 +93,37 @@ class ThresholdSearch:
     def run(self, limit: int | None) -> ThresholdChoice | None:
         """The best threshold; None if it makes more than ``limit`` mistakes."""
         most = NO_CUT - 1 if limit is None else min(limit, NO_CUT - 1)
-        best: tuple[int, float, bool] | None = None
+        best: ThresholdChoice | None = None
         for side, coarse in self._coarse.items():
             mistakes, threshold = self._inside_bins(side, coarse, most)
-            if mistakes <= most:
-                best, most = (mistakes, threshold, side), mistakes - 1
-        return None if best is None else self._choice(*best)
+            if side and mistakes <= most and threshold < (least := float(self._seen().min())):
+                # All values go right: "is missing" by itself, which the other side has, too.
+                self._range[side] = max(self._range[side][0], least), self._range[side][1]
+                mistakes, threshold = self._inside_bins(side, self._between_bins(side), most)
+            if mistakes > most:
+                continue
+            found = self._choice(mistakes, threshold, side)
+            if best is None or (mistakes, found.low) < (best.mistakes, best.low):
+                best, most = found, mistakes
+        return best
 
     def _choice(self, mistakes: int, threshold: float, missing_left: bool) -> ThresholdChoice:
-        values, place = self._rows.values(), self._place
         goes_left = self._sides(np.array([threshold]), missing_left)[0]
-        seen = np.concatenate([values[~np.isnan(values)], place[~np.isnan(place)]])
+        seen = self._seen()
         below, above = seen[seen <= threshold], seen[seen > threshold]
         if len(above) == 0:  # "is missing" by itself
             return ThresholdChoice(mistakes, np.inf, np.inf, False, goes_left)
         if not self._is_asked:  # the heavier side takes missing values to come
-            weights = self._rows.weights()
+            values, weights = self._rows.values(), self._rows.weights()
             missing_left = bool(2 * weights[values <= threshold].sum() > weights.sum())
         return ThresholdChoice(
             mistakes, float(below.max()), float(above.min()), missing_left, goes_left
         )
+
+    def _seen(self) -> Floats:
+        """The values of rows and centers."""
+        seen: Floats = np.concatenate([self._rows.values(), self._place])
+        return np.asarray(seen[~np.isnan(seen)])
 
     def _sides(self, thresholds: Floats, missing_left: bool) -> NDArray[np.bool_]:
         """For each threshold and center whether the center goes left."""
@@ -158,7 +170,9 @@ class ThresholdSearch:
         # The fewest mistakes of a threshold in each bin. A center inside may go either way.
         bound = np.where(on_left, after, np.where(on_right, before, np.minimum(before, after)))
         bound = bound + np.where(on_right if missing_left else on_left, self._missing, 0)
-        is_open = (self._low < self._high) & (bound.sum(axis=1) <= min(best[0] - 1, most))
+        fewest = bound.sum(axis=1)
+        better = (fewest < best[0]) | ((fewest == best[0]) & (self._low < best[1]))
+        is_open = (self._low < self._high) & better & (fewest <= most)
         if not is_open.any():
             return best
         below = self._sides(np.nextafter(self._low, -np.inf), missing_left)
@@ -173,7 +187,7 @@ class ThresholdSearch:
         found = self._rows.inside(
             missing_left, changes, is_open, base, self._range[missing_left], anyway
         )
-        return min(best, found, key=lambda each: each[0])
+        return min(best, found)
 
     def _permitted(self, missing_left: bool) -> tuple[float, float]:
         """The thresholds that leave both sides heavy enough."""

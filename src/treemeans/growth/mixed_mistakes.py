@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
+from treemeans.exact_sum import ExactGroupSums
 from treemeans.growth.growing_tree import Cut
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.mistake_subsets import SubsetSearch
@@ -27,6 +28,17 @@ class CenterCut(NamedTuple):
 
     cut: Cut
     goes_left: NDArray[np.bool_]
+
+
+def center_means(growing: InMemoryTree, feature: int) -> NDArray[np.float64]:
+    """Mean value of the rows of each center that have one; NaN if none does.
+
+    Sums are exact: rows in partitions have the same means.
+    """
+    rows, costs = growing.rows(0), growing.costs
+    values = _core.column(growing.table.points, feature, rows, growing.n_threads)
+    weights = None if growing.weights is None else growing.weights[rows]
+    return ExactGroupSums.of(values, costs.nearest[rows], weights, costs.n_clusters).means()
 
 
 @dataclass(frozen=True)
@@ -184,24 +196,9 @@ class MixedMistakes:
             place = counts.argmax(axis=0).astype(np.float64)
             place[place == n_values] = np.nan
         else:
-            place = self._means(feature, rows)
+            place = center_means(self._growing, feature)
             place[2 * counts[n_values] > counts.sum(axis=0)] = np.nan
         return _Column(index, feature, low, high, place)
-
-    def _means(self, feature: int, rows: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Mean value of the rows of each center that have one; NaN if none does."""
-        growing = self._growing
-        values = _core.column(growing.table.points, feature, rows, growing.n_threads)
-        there = ~np.isnan(values)
-        center, k = growing.costs.nearest[rows[there]], growing.costs.n_clusters
-        weights = None if growing.weights is None else growing.weights[rows[there]]
-        weight = np.bincount(center, weights, minlength=k)
-        # Weights are divided first, so that no product of large ones overflows.
-        own = np.ones(len(center)) if weights is None else weights
-        counted = weight[center] > 0  # rows of a center may weigh nothing, all of them
-        share = np.divide(own, weight[center], out=np.zeros(len(center)), where=counted)
-        means = np.bincount(center, share * values[there], minlength=k)
-        return np.where(weight > 0, means, np.nan)
 
     def _counts(self, index: int, rows: NDArray[np.int32]) -> Counts:
         """Weight of rows by group of the column and center."""

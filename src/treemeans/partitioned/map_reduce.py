@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans.columns import Columns
+from treemeans.columns.table_schema import TableSchema
 from treemeans.partitioned.partition import Partition
 
 Result = TypeVar("Result")
@@ -61,6 +63,11 @@ class PartitionedRows(ABC):
     names : names of the columns if they are all strings; otherwise None
     dates : names of the columns that hold dates, which are read as days since 1970
     booleans : names of the columns that hold true and false, which become 1 and 0
+    can_infer : whether `infer_columns` does something
+    needs_schema : whether columns must be inferred before a fit, because some are not numbers
+    schema : what each column of a table that is not all numbers was read as; None for numbers
+    columns : how the columns of X read, if that is known beforehand: the rows may then hold codes
+        of categories, and NaN for missing values; None for numbers
     first_rows : index of each partition's first row among all rows; None until they are counted
     n_jobs : number of reading threads, as joblib counts them; ignored where a scheduler decides
     """
@@ -70,12 +77,19 @@ class PartitionedRows(ABC):
     names: NDArray[np.object_] | None
     dates: list[str]
     booleans: list[str]
+    can_infer: bool = False
+    needs_schema: bool = False
+    schema: TableSchema | None = None
+    columns: Columns | None = None
     first_rows: NDArray[np.int64] | None
     n_jobs: int | None = None
 
     @abstractmethod
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
         """Map every partition that has rows, and reduce the results in the order of partitions."""
+
+    def infer_columns(self) -> None:  # noqa: B027
+        """Find out what the columns are, in a pass, if rows come in data frames."""
 
     def release(self) -> None:  # noqa: B027
         """Drop what was kept of the rows between passes: the fit is over."""

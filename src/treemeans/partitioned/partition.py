@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans import _core
+from treemeans.columns import Columns
 from treemeans.columns.dates import dates_as_days
+from treemeans.columns.encode_frame import encode_frame
+from treemeans.columns.frame_values import open_frame
 from treemeans.partitioned.partition_cache import CacheEntry
 from treemeans.reference.given_labels import label_codes, plain_values
 from treemeans.rows import as_points
@@ -85,16 +88,19 @@ class PartitionSchema:
     n_features : number of columns
     names : names of the columns; None where they have none, or some are not strings
     labels : how a further column of data frames holds labels; None where there is none
+    columns : by which data frames are encoded, if they are not all numbers; then they may have
+        more columns, in any order
     """
 
     n_features: int
     names: tuple[str, ...] | None = None
     labels: LabelColumn | None = None
+    columns: Columns | None = None
 
     def partition(self, number: int, first_row: int, raw: Any, weights: Any = None) -> Partition:
         """Check rows of any kind and make a `Partition` of them.
 
-        NaN and infinity pass here: the first pass of a fit (`SummarizeRows`) refuses them.
+        NaN and infinity pass here: the first pass of a fit (`SummarizeRows`) looks for them.
         """
         labels = None
         if self.labels is not None:
@@ -119,6 +125,8 @@ class PartitionSchema:
         return Partition(number, first_row, table, raw, weights, labels=labels)
 
     def _numbers(self, number: int, raw: Any) -> NDArray[Any]:
+        if self.columns is not None:
+            return self._encoded(number, raw, self.columns)
         if sparse.issparse(raw):
             raise ValueError(
                 f"Partition {number} is sparse; partitions must be dense arrays or data frames."
@@ -138,6 +146,15 @@ class PartitionSchema:
             raise ValueError(
                 f"Partition {number} holds something that is no number ({table.dtype}): {error}."
             ) from error
+
+    def _encoded(self, number: int, raw: Any, columns: Columns) -> NDArray[np.float64]:
+        frame = open_frame(raw)
+        if frame is None:
+            raise ValueError(f"Partition {number} is no data frame, but others are.")
+        try:
+            return encode_frame(frame, columns)
+        except ValueError as error:
+            raise ValueError(f"Partition {number}: {error}") from error
 
 
 def check_weights(number: int, weights: NDArray[np.float64]) -> None:

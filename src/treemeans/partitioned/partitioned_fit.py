@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
-from treemeans.columns.detect_columns import detect_columns
+from treemeans.columns import plain_columns
+from treemeans.columns.detect_columns import detect_columns, detect_more
 from treemeans.fit_result import FitResult
 from treemeans.growth.expansion import expand
 from treemeans.limits import Limits
@@ -21,6 +23,7 @@ from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.partition_costs import CostTableBuilder, SumCosts
 from treemeans.partitioned.readers.pass_timer import PassTimer
 from treemeans.partitioned.row_summary import SummarizeRows
+from treemeans.partitioned.tree_growth.center_places import place_centers
 from treemeans.partitioned.tree_growth.code_edges import (
     FEWEST_EDGES,
     MOST_EDGES,
@@ -29,7 +32,7 @@ from treemeans.partitioned.tree_growth.code_edges import (
 )
 from treemeans.partitioned.tree_growth.leaf_statistics import measure_leaves
 from treemeans.partitioned.tree_growth.partitioned_base_tree import follow_tree, grow_imm
-from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
+from treemeans.partitioned.tree_growth.partitioned_data import MixedColumns, PartitionedData
 from treemeans.partitioned.tree_growth.partitioned_tree import PASS_BYTES, PartitionedTree
 from treemeans.partitioned.tree_refinement.partitioned_refinement import (
     RefineSettings,
@@ -68,6 +71,7 @@ class PartitionedFitOptions:
     refining: RefineSettings | None = None
     cost: str = "kmeans"
     label_names: tuple[str, ...] = ()
+    scale: str = "auto"
 
 
 def check_base(base_tree: str | ThresholdTree) -> None:
@@ -99,6 +103,8 @@ def _fit(
     rows: PartitionedRows, options: PartitionedFitOptions, *, short: bool
 ) -> tuple[FitResult, int]:
     data = prepare_data(rows, options)
+    if options.refining is not None and data.is_mixed:
+        _refuse_mixed_refinement(data)
     tree, base_labels = grow_tree(data, options)
     if tree.n_nodes == len(base_labels):  # nothing was added: the base tree's own labels count
         tree.label = base_labels.tolist()
@@ -110,18 +116,27 @@ def _fit(
         record, seen, n_rounds = refine_partitioned(
             data, tree, options.refining, tree_seed(options.random_state), options.verbose
         )
-    columns = detect_columns(data, rows.names, rows.dates, rows.booleans, record.tree, seen)
+    tree_seen = record.tree
+    if rows.columns is None:
+        columns = detect_columns(data, rows.names, rows.dates, rows.booleans, tree_seen, seen)
+    else:
+        columns = detect_more(data, rows.columns, tree_seen, seen)
+        tree_seen = replace(tree_seen, has_seen_missing=bool(data.kinds.may_miss.any()))
     # Weights of the sampled rows are not known, so weighted rows have no histograms.
     sample = None if data.summary.weighted else TrainingSample(data.summary.sample, None)
-    tree_seen = replace(record.tree, gap=seen.gap)
-    record = replace(record, tree=tree_seen, short=short, histograms=sample)
+    record = replace(record, tree=tree_seen.with_gap(seen.gap), short=short, histograms=sample)
     return record.read_as(columns), n_rounds
 
 
 def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> PartitionedData:
     """Make the passes before growth: the summary of the rows, the reference, the total costs."""
     size = min(max(_SAMPLE_VALUES // rows.n_features, _FEWEST_ROWS), _MOST_ROWS)
-    summary = rows.map_reduce(SummarizeRows(size))
+    accepted = rows.columns is not None or rows.can_infer or isinstance(options.reference, Pipeline)
+    step = SummarizeRows(size, accepts_missing=accepted)
+    summary = rows.map_reduce(step)
+    if summary.n_missing.any() and rows.columns is None:
+        _accept_missing(rows)
+        summary = rows.map_reduce(step)
     rows.first_rows = summary.first_rows(rows.n_partitions)
     rows.expect_passes(_passes_for_reference(options) + _passes_for_tree(options))
     reference = fit_reference_on(
@@ -132,27 +147,64 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
         options.random_state,
         options.cost,
         options.label_names,
+        options.scale,
     )
     cost_totals = rows.map_reduce(SumCosts.of(reference, summary))
     if reference.given:
         occupied = np.repeat(np.arange(reference.n_clusters), cost_totals.nearest > 0)
         warn_if_empty(occupied.astype(np.int32), reference.n_clusters)
-    columns = centers_in_columns(rows, reference, summary)
+    cost_builder = CostTableBuilder(reference, cost_totals.scales(summary))
+    kinds = MixedColumns.of(rows.columns, summary)
+    placed = np.zeros(0, dtype=np.intp)
+    if kinds.mixed.any():
+        columns, placed = place_centers(rows, cost_builder, kinds.n_codes)
+    else:
+        columns = centers_in_columns(rows, reference, summary)
     rows.expect_passes(_passes_for_tree(options, reference.n_clusters))
     every = np.ones(rows.n_features, dtype=bool)
     edges = CodeEdges.from_sample(
-        summary.sample, columns, _n_edges(rows.n_features, reference.n_clusters)
+        summary.sample, columns, _n_edges(rows.n_features, reference.n_clusters), kinds.n_codes
     )
     return PartitionedData(
         rows,
         summary,
-        CostTableBuilder(reference, cost_totals.scales(summary)),
+        cost_builder,
         columns,
         cost_totals,
         edges,
         rows.map_reduce(EncodeRows(edges)),
         options.limits,
         every if options.allowed is None else options.allowed,
+        kinds,
+        placed,
+    )
+
+
+def _accept_missing(rows: PartitionedRows) -> None:
+    """Read numbers of which some are missing as a table that is not all numbers.
+
+    What is missing from an array may be a mistake; it is accepted only where a pipeline takes it.
+    """
+    if not rows.can_infer:
+        rows.columns = plain_columns(rows.n_features, rows.names)
+        return
+    n_features = rows.n_features
+    rows.infer_columns()
+    if rows.n_features != n_features:
+        assert rows.schema is not None
+        names = ", ".join(repr(plan.name) for plan in rows.schema.left_out[:8])
+        raise ValueError(f"{names} cannot be used, such as a column without values; drop it.")
+
+
+def _refuse_mixed_refinement(data: PartitionedData) -> None:
+    """Refuse to refine trees that cut by sets of categories, or send missing values."""
+    columns = data.rows.columns
+    assert columns is not None
+    names = [columns[i].name for i in np.flatnonzero(data.allowed & data.kinds.mixed)]
+    raise ValueError(
+        f"Refinement of partitioned rows takes numbers, but values of "
+        f'{", ".join(map(repr, names[:8]))} are categories or missing; use refine="none", or pass '
+        "the rows in one memory."
     )
 
 

@@ -22,7 +22,8 @@ class RowSummary:
     weighted : whether rows have weights
     exact_weight : weight of all rows, as an exact sum (see `exact_sum`)
     integer_weights : whether all weights are integers
-    low, high : (d,), least and greatest value of each column
+    low, high : (d,), least and greatest value of each column; NaN if it has none
+    n_missing : (d,), rows that have no value in each column
     binary : (d,), whether a column holds nothing but 0 and 1
     sample : (m, d), rows drawn evenly from all rows; quantiles of it are the first bin edges
     ranks : (m,), ascending random numbers: the rows with the lowest ones were drawn
@@ -34,6 +35,7 @@ class RowSummary:
     integer_weights: bool
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    n_missing: NDArray[np.int64]
     binary: NDArray[np.bool_]
     sample: NDArray[np.float64]
     ranks: NDArray[np.float64]
@@ -56,16 +58,21 @@ class RowSummary:
 
 @dataclass(frozen=True)
 class SummarizeRows(MapReduceStep[RowSummary]):
-    """Count and check all rows, and draw ``size`` of them. NaN and infinity are refused."""
+    """Count and check all rows, and draw ``size`` of them.
+
+    Infinity is refused, and NaN as well unless ``accepts_missing``: then it is counted.
+    """
 
     size: int
     seed: int = 0
+    accepts_missing: bool = False
 
     def map(self, partition: Partition) -> RowSummary:
         """Summarize one partition."""
         X = partition.X
+        n_missing = np.zeros(X.shape[1], dtype=np.int64)
         if not partition.points.all_finite(1):
-            _refuse(partition)
+            n_missing = _count_missing(partition, accepted=self.accepts_missing)
         rng = np.random.default_rng([self.seed, partition.number])
         ranks = rng.random(partition.n_rows)
         kept = _lowest(ranks, self.size)
@@ -77,8 +84,9 @@ class SummarizeRows(MapReduceStep[RowSummary]):
                 np.array([float(partition.n_rows)]) if weights is None else weights
             ),
             integer_weights=weights is None or bool((weights == np.floor(weights)).all()),
-            low=X.min(axis=0).astype(np.float64),
-            high=X.max(axis=0).astype(np.float64),
+            low=np.fmin.reduce(X, axis=0).astype(np.float64),
+            high=np.fmax.reduce(X, axis=0).astype(np.float64),
+            n_missing=n_missing,
             binary=_binary(X),
             sample=X[kept].astype(np.float64),
             ranks=ranks[kept],
@@ -93,8 +101,9 @@ class SummarizeRows(MapReduceStep[RowSummary]):
             row_counts=one.row_counts | other.row_counts,
             exact_weight=one.exact_weight + other.exact_weight,
             integer_weights=one.integer_weights and other.integer_weights,
-            low=np.minimum(one.low, other.low),
-            high=np.maximum(one.high, other.high),
+            low=np.fmin(one.low, other.low),
+            high=np.fmax(one.high, other.high),
+            n_missing=one.n_missing + other.n_missing,
             binary=one.binary & other.binary,
             sample=np.concatenate([one.sample, other.sample])[kept],
             ranks=ranks[kept],
@@ -117,11 +126,15 @@ def _binary(X: NDArray[np.generic]) -> NDArray[np.bool_]:
     return np.asarray(binary, dtype=bool)
 
 
-def _refuse(partition: Partition) -> None:
-    """Say where the first value is that is no finite number."""
-    row, column = np.argwhere(~np.isfinite(partition.X))[0]
-    what = "NaN" if np.isnan(partition.X[row, column]) else "infinity"
-    raise ValueError(
-        f"Partition {partition.number} contains {what} (row {row}, column {column}); "
-        "fill or drop such rows first."
-    )
+def _count_missing(partition: Partition, *, accepted: bool) -> NDArray[np.int64]:
+    """Number of missing values by column; refuses infinity, and NaN if it is not accepted."""
+    X = partition.X
+    n_missing: NDArray[np.int64] = np.isnan(X).sum(axis=0, dtype=np.int64)
+    for what, found in (("infinity", np.isinf(X)), ("NaN", np.isnan(X))):
+        if found.any() and (what == "infinity" or not accepted):
+            row, column = np.argwhere(found)[0]
+            raise ValueError(
+                f"Partition {partition.number} contains {what} (row {row}, column {column}); "
+                "fill or drop such rows first."
+            )
+    return n_missing

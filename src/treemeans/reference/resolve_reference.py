@@ -157,12 +157,7 @@ def _preparation(
     fitted = reference is not None and (not hasattr(reference, "fit") or is_fitted(reference))
     if fitted and centers_of(reference) is None and not is_mixture(reference):
         return None  # its labels are enough
-    if fitted:
-        what = "has categories, dates or missing values" if columns else "is to be scaled"
-        raise ValueError(
-            f"The table {what}, so centers of another space are no reference for it; pass a "
-            "clusterer that is not fitted, or a pipeline that takes the table."
-        )
+    refuse_other_space(reference, columns, scale)
     if sparse.issparse(X):
         raise ValueError(
             f"scale={scale!r} needs a dense table; pass a pipeline as reference to scale a sparse "
@@ -170,6 +165,17 @@ def _preparation(
         )
     described = plain_columns(X.shape[1]) if columns is None else columns
     return TablePreparation.of(described, X, weights, scale)
+
+
+def refuse_other_space(reference: Any, columns: Columns | None, scale: str) -> None:
+    """Refuse centers, or a fitted clusterer, for a table that is clustered in another space."""
+    fitted = reference is not None and (not hasattr(reference, "fit") or is_fitted(reference))
+    if fitted and not isinstance(reference, str):
+        what = "has categories, dates or missing values" if columns else "is to be scaled"
+        raise ValueError(
+            f"The table {what}, so centers of another space are no reference for it; pass a "
+            "clusterer that is not fitted, or a pipeline that takes the table."
+        )
 
 
 def _fit_on_table(

@@ -99,6 +99,8 @@ class AssignToCenters(MapReduceStep[CenterStatistics]):
         """Assign the rows of one partition, a few thousand at a time."""
         space = self.reference.space(partition.X, partition.raw)
         summed = partition.X if self.in_columns else space
+        if self.in_columns and summed.dtype.kind == "f" and np.isnan(summed).any():
+            summed = np.where(np.isnan(summed), self.columns.shift, summed)
         k = self.reference.n_clusters
         found = CenterStatistics(0, np.zeros((k, summed.shape[1] + 1), dtype=np.int64), None)
         for rows in row_slices(partition.n_rows):

@@ -17,6 +17,7 @@ from treemeans.partitioned.clustering.center_statistics import (
 from treemeans.partitioned.clustering.fixed_point_columns import FixedPointColumns
 from treemeans.partitioned.clustering.row_sampling import RowSampler
 from treemeans.partitioned.map_reduce import CombinedSteps, PartitionedRows
+from treemeans.preparation import TablePreparation
 from treemeans.reference import Reference
 from treemeans.rows import as_points
 
@@ -104,7 +105,7 @@ class KMeansPasses:
 
     rows: PartitionedRows
     columns: FixedPointColumns
-    pipeline: Pipeline | None
+    pipeline: Pipeline | TablePreparation | None
     n_rows: int
     size: int
     coreset: int

@@ -34,6 +34,7 @@ from treemeans.partitioned.clustering.partitioned_scaler import fit_scaler, name
 from treemeans.partitioned.clustering.row_sampling import RowSampler, SampleRows
 from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.row_summary import RowSummary
+from treemeans.preparation import TablePreparation
 from treemeans.reference import Reference
 from treemeans.reference.center_search import search_centers
 from treemeans.reference.lloyd import LloydRows, one_thread
@@ -62,7 +63,7 @@ def kmeans(
     n_clusters: int,
     seed: int,
     *,
-    before: Pipeline | None = None,
+    before: Pipeline | TablePreparation | None = None,
     max_iter: int = 300,
     tol: float = 1e-4,
     init: Any = None,
@@ -75,7 +76,8 @@ def kmeans(
     partitions, summary : the rows, and what the first pass found
     n_clusters : number of centers
     seed : seed of all draws
-    before : pipeline of a StandardScaler to fit first; the centers are in its space
+    before : pipeline of a StandardScaler to fit first, or a preparation that is ready; the centers
+        are in its space
     max_iter, tol : of Lloyd's rounds, as in scikit-learn's KMeans
     init : (k, d), centers to start from, optional
     size : number of rows to draw, optional
@@ -89,10 +91,16 @@ def kmeans(
     size = sample_size(partitions.n_features, n_clusters) if size is None else size
     draw = SampleRows(RowSampler.of(seed, 0, size, summary.weight, summary.n_rows))
     ranges = np.stack([summary.low, summary.high])
-    _check_finite(ranges, summary.weight)
-    if before is None:
+    if isinstance(before, TablePreparation):
+        drawn, weights = partitions.map_reduce(draw).weighted_rows()
+        rows = WeightedRows(before.transform(drawn), weights)
+        ranges = before.ranges(summary.low, summary.high)
+        _check_finite(ranges, summary.weight)
+    elif before is None:
+        _check_finite(ranges, summary.weight)
         rows = WeightedRows(*partitions.map_reduce(draw).weighted_rows())
     else:
+        _check_finite(ranges, summary.weight)
         before, sample = fit_scaler(before, partitions, summary, draw)
         drawn, weights = sample.weighted_rows()
         rows, ranges = WeightedRows(before.transform(drawn), weights), before.transform(ranges)

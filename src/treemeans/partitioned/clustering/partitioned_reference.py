@@ -14,13 +14,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
+from treemeans.columns import Columns, plain_columns
 from treemeans.partitioned.clustering.center_statistics import AssignToCenters
 from treemeans.partitioned.clustering.fixed_point_columns import FixedPointColumns
 from treemeans.partitioned.clustering.partitioned_kmeans import kmeans, sample_size
 from treemeans.partitioned.clustering.partitioned_scaler import name_columns
+from treemeans.partitioned.clustering.row_sampling import RowSampler, SampleRows
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows
 from treemeans.partitioned.partition import Partition
 from treemeans.partitioned.row_summary import RowSummary
+from treemeans.preparation import TablePreparation, widest
 from treemeans.reference import (
     FastKMeans,
     Reference,
@@ -33,10 +36,14 @@ from treemeans.reference import (
 from treemeans.reference.fitted_reference import LABELS
 from treemeans.reference.given_labels import is_labels
 from treemeans.reference.lloyd import one_thread
+from treemeans.reference.resolve_reference import refuse_other_space
 from treemeans.validation import check_enough_rows, is_named_reference
 
 Floats = NDArray[np.float64]
 
+_COLLECTED = 2**23  # numbers that the driver collects to prepare and cluster them in memory
+_PREPARED_ROWS = 2**17  # rows of the sample from which a preparation is made
+_PREPARING = 2**20  # number of the draw, which is that of no draw of k-means
 _LEAST_TOL = 1e-4  # MiniBatchKMeans stops by other rules; its tolerance may be 0
 
 
@@ -48,6 +55,7 @@ def fit_reference_on(
     random_state: Any,
     cost: str = "kmeans",
     label_names: tuple[str, ...] = (),
+    scale: str = "auto",
 ) -> Reference:
     """Centers of ``reference``, which may be anything it may be in memory if passes can fit it.
 
@@ -70,6 +78,11 @@ def fit_reference_on(
             "Labels of partitioned rows must be a dask series with the partitions of X, which is a "
             "dask data frame; or pass an array of a sample of the rows."
         )
+    is_pipeline = _has_steps(reference)
+    if is_pipeline:
+        _check_pipeline(reference, partitions.columns, scale)
+    if partitions.columns is not None and not is_pipeline:
+        refuse_other_space(reference, partitions.columns, scale)
     if cost not in ("auto", "kmeans"):
         if reference is None or (hasattr(reference, "fit") and not is_fitted(reference)):
             raise ValueError(
@@ -77,8 +90,11 @@ def fit_reference_on(
                 "sample, such as KMedians, and pass it fitted, or its centers."
             )
         return centered_reference(reference, n_clusters, shape, cost)
+    prepared = partitions.columns is not None or scale not in ("auto", "none")
     if is_named_reference(reference):  # passes fit all k-means alike
         assert n_clusters is not None
+        if prepared:
+            return _fit_prepared(partitions, summary, reference, n_clusters, random_state, scale)
         return _fit(partitions, summary, reference, n_clusters, random_state)
     if hasattr(reference, "fit"):
         check_clusterer(last_step(reference))
@@ -86,6 +102,8 @@ def fit_reference_on(
             _check_possible(reference, n_clusters)
             k = last_step(reference).n_clusters
             check_enough_rows(shape[0], k)
+            if prepared and not is_pipeline:
+                return _fit_prepared(partitions, summary, reference, k, random_state, scale)
             return _fit(partitions, summary, reference, k, random_state)
     return centered_reference(reference, n_clusters, shape, "kmeans")
 
@@ -179,6 +197,56 @@ def _fit(
     if fitted.pipeline is not None:
         name_columns(fitted.pipeline, partitions.names)
     return fitted
+
+
+def _check_pipeline(reference: Any, columns: Columns | None, scale: str) -> None:
+    """Refuse a pipeline that is not fitted to rows that are not all numbers, or a scale beside."""
+    if scale != "auto":
+        raise ValueError(
+            f"scale={scale!r} is for a reference that is no pipeline; scale in the pipeline."
+        )
+    if columns is not None and not is_fitted(reference):
+        raise ValueError(
+            "A pipeline cannot be fitted on partitioned rows with categories, dates or missing "
+            "values; fit it on a sample and pass it fitted, or pass no reference."
+        )
+
+
+def _fit_prepared(
+    partitions: PartitionedRows,
+    summary: RowSummary,
+    reference: Any,
+    n_clusters: int,
+    random_state: Any,
+    scale: str,
+) -> Reference:
+    """Fit k-means on what `TablePreparation` makes of the rows.
+
+    If that takes no more than ``_COLLECTED`` numbers, in memory, so that the reference is the one
+    that these rows have in memory. Otherwise the preparation is that of a sample, which the number
+    of each row decides on, and k-means is fitted in passes.
+    """
+    columns = partitions.columns
+    known = plain_columns(partitions.n_features) if columns is None else columns
+    if summary.n_rows * widest(known) <= _COLLECTED:
+        X, weights = partitions.map_reduce(CollectRows())
+        with one_thread():
+            return fit_reference(
+                reference, n_clusters, X, X, weights, random_state, columns=columns, scale=scale
+            )
+    model = KMeans(n_clusters) if is_named_reference(reference) else last_step(reference)
+    seed = _seed(random_state if model.random_state is None else model.random_state)
+    sampler = RowSampler.of(seed, _PREPARING, _PREPARED_ROWS, summary.weight, summary.n_rows)
+    rows, weights = partitions.map_reduce(SampleRows(sampler)).weighted_rows()
+    return kmeans(
+        partitions,
+        summary,
+        n_clusters,
+        seed,
+        before=TablePreparation.of(known, rows, weights, scale),
+        max_iter=model.max_iter,
+        tol=max(model.tol, _LEAST_TOL) if isinstance(model, MiniBatchKMeans) else model.tol,
+    )
 
 
 def _has_steps(reference: Any) -> bool:

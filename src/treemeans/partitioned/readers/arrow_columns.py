@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from pyarrow import compute as pc
 from pyarrow import types
 
+from treemeans.columns import Columns
+from treemeans.columns.table_schema import TableSchema
 from treemeans.files.arrow_to_float import plain_values, to_dates, to_mask
 from treemeans.files.file_errors import quoted
 from treemeans.partitioned.partition import Partition
@@ -44,7 +46,12 @@ class BatchConverter(ABC):
     dates : those of the names that hold days since 1970
     booleans : those of the names that hold true and false
     weighted : whether the rows have weights
+    schema, columns_of_rows : of a table that is not all numbers, what each column was read as, and
+        how the columns of the rows read; otherwise None
     """
+
+    schema: TableSchema | None = None
+    columns_of_rows: Columns | None = None
 
     def __init__(
         self,

@@ -35,6 +35,7 @@ class DaskParquetPartitions(DaskPartitions):
         self.fit_token = uuid.uuid4().hex
         self.n_partitions, self.n_features = files.n_partitions, files.n_features
         self.names, self.dates, self.booleans = files.names, files.dates, files.booleans
+        self.schema, self.columns = files.schema, files.columns
         self.n_rows, self.n_bytes = files.n_rows, files.n_bytes
 
     def _graph(self, task: PassTask) -> Any:

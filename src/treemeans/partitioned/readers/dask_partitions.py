@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from treemeans.columns.dates import date_columns
 from treemeans.columns.detect_columns import boolean_columns
+from treemeans.columns.frame_values import is_all_numbers, open_frame
 from treemeans.optional_imports import need
+from treemeans.partitioned.column_inference import infer_from_frames
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
 from treemeans.partitioned.partition import LabelColumn, PartitionSchema
 from treemeans.partitioned.readers.dask_pass import DaskScheduler, PassTimeout
@@ -70,8 +72,15 @@ class DaskPartitions(PartitionedRows):
         self.names = _names(X) if self.is_frame else None
         self.dates = date_columns(X._meta) if self.is_frame else []
         self.booleans = boolean_columns(X._meta) if self.is_frame else []
+        self.can_infer = self.is_frame
+        self.needs_schema = self.is_frame and not _is_numbers_or_dates(X._meta)
         self._weights = None if sample_weight is None else self._partitioned(sample_weight)
         self._labels: LabelColumn | None = None
+
+    def infer_columns(self) -> None:
+        """Find out in a pass what the columns of a data frame are, as for one in memory."""
+        if self.is_frame and self.columns is None:
+            infer_from_frames(self)
 
     def take_labels(self, labels: Any, noise: str) -> tuple[str, ...]:
         """Use a dask series of the same partitions as labels of the rows; names of the clusters.
@@ -106,7 +115,8 @@ class DaskPartitions(PartitionedRows):
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
         """Put a question to all parts, and merge their answers in the order of the parts."""
         names = None if self.names is None else tuple(self.names)
-        schema = PartitionSchema(self.n_features, names, self._labels)
+        n_features = self.n_features if self.columns is None else len(self.columns)
+        schema = PartitionSchema(n_features, names, self._labels, self.columns)
         limit = PassTimeout.configured()
         task = PassTask(
             step,
@@ -305,6 +315,17 @@ def _names(X: Any) -> NDArray[np.object_] | None:
     if all(isinstance(name, str) for name in X.columns):
         return np.array(list(X.columns), dtype=object)
     return None
+
+
+def _is_numbers_or_dates(meta: Any) -> bool:
+    """Whether all columns are numbers, booleans or dates by their type."""
+    frame = open_frame(meta)
+    if frame is None:
+        return True
+    dated = ("Date", "Datetime")
+    return is_all_numbers(
+        frame.drop([n for n in frame.columns if str(frame.schema[n]).partition("(")[0] in dated])
+    )
 
 
 def _left_out(empty: tuple[int, ...], n_partitions: int) -> str:

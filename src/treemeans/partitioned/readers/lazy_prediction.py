@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from treemeans.columns import Column
+from treemeans.columns.encode_frame import refuse_absent
 from treemeans.optional_imports import need
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
@@ -90,8 +92,17 @@ class SumModelCost(MapReduceStep["NDArray[np.float64]"]):
 def check_columns(model: Any, X: Any) -> None:
     """Refuse other columns than those of the fit, in scikit-learn's words, before any work."""
     check_table(X)
+    known = model._fit_result.columns
+    if is_frame(X) and any(column.categories for column in known):
+        # Columns are taken by name, and more of them do no harm.
+        refuse_absent([c for c in known if not _has(X, c)])
+        return
     columns = X._meta if is_frame(X) else np.empty((0, int(X.shape[1])))
     validate_data(model, columns, reset=False, skip_check_array=True)
+
+
+def _has(X: Any, column: Column) -> bool:
+    return column.name in X.columns or (column.source or column.name) in X.columns
 
 
 def travelling(model: Any) -> Any:

@@ -36,8 +36,7 @@ class PassTimer(PartitionedRows):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.parts = parts
-        self.n_partitions, self.n_features = parts.n_partitions, parts.n_features
-        self.names, self.dates, self.booleans = parts.names, parts.dates, parts.booleans
+        self._copy_columns()
         self.n_rows: int | None = getattr(parts, "n_rows", None)
         self.n_passes = 0
         self._to_come: int | None = None
@@ -46,6 +45,18 @@ class PassTimer(PartitionedRows):
         self._took: deque[float] = deque(maxlen=_RECENT)
         self._started = 0.0
         self._bar = Progress("treemeans: pass", None, shown)
+
+    def _copy_columns(self) -> None:
+        parts = self.parts
+        self.n_partitions, self.n_features = parts.n_partitions, parts.n_features
+        self.names, self.dates, self.booleans = parts.names, parts.dates, parts.booleans
+        self.schema, self.columns = parts.schema, parts.columns
+        self.can_infer, self.needs_schema = parts.can_infer, parts.needs_schema
+
+    def infer_columns(self) -> None:
+        """Have the columns found out."""
+        self.parts.infer_columns()
+        self._copy_columns()
 
     @property
     def first_rows(self) -> NDArray[np.int64] | None:

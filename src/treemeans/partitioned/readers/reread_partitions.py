@@ -44,6 +44,7 @@ class RereadPartitions(PartitionedRows):
         self.names = converter.names
         self.dates = list(converter.dates)
         self.booleans = list(converter.booleans)
+        self.schema, self.columns = converter.schema, converter.columns_of_rows
         self.first_rows: NDArray[np.int64] | None = None
         self.n_rows = n_rows
         self.watch: Callable[[int], None] | None = None

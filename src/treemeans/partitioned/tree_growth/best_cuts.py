@@ -57,8 +57,9 @@ class NodeSearch:
     make_score : makes the score, once the sums are known
     edges : makes the first edges of a feature, about as many as the second argument says; not
         needed where rows have codes
-    bins : the bins of every feature so far
+    bins : the bins of every feature of numbers so far
     scans : their scores and bounds
+    subsets : the best cut of every feature of categories, for which the first pass is enough
     sums : summed statistics of the node's rows, once they are known
     """
 
@@ -67,15 +68,25 @@ class NodeSearch:
     edges: Callable[[int, int], NDArray[np.float64]] = lambda feature, n_bins: np.empty(0)
     bins: dict[int, FeatureBins] = field(default_factory=dict)
     scans: dict[int, BinScan | None] = field(default_factory=dict)
+    subsets: list[BinCut] = field(default_factory=list)
     score: BinScore | None = None
     sums: NDArray[np.int64] | None = None
 
-    def begin(self, bins: dict[int, FeatureBins]) -> None:
-        """Take the bins of the first pass."""
-        self.bins = bins
-        self.sums = next(iter(bins.values())).sums.sum(axis=0)
+    def begin(
+        self, bins: dict[int, FeatureBins], categories: dict[int, NDArray[np.int64]] | None = None
+    ) -> None:
+        """Take the bins of the first pass, and the sums of each category, missing values last."""
+        self.bins, categories = bins, categories or {}
+        found = (each.total for each in bins.values())
+        self.sums = next(found, None)
+        if self.sums is None:
+            self.sums = next(iter(categories.values())).sum(axis=0)
         self.score = self.make_score(self.sums)
         self.scans = {feature: self.score.scan(feature, found) for feature, found in bins.items()}
+        for feature, sums in categories.items():
+            best = self.best
+            cut = self.score.subset(feature, sums, None if best is None else best.cost)
+            self.subsets += [] if cut is None else [cut]
 
     def divide(self, feature: int, finer: dict[int, FeatureBins]) -> None:
         """Replace some bins of a feature by finer ones."""
@@ -88,12 +99,21 @@ class NodeSearch:
     @property
     def best(self) -> BinCut | None:
         """The best cut so far."""
-        cuts = (scan.best(feature) for feature, scan in self.scans.items() if scan is not None)
-        return min((cut for cut in cuts if cut is not None), default=None)
+        if self.score is None:
+            return None
+        group = self.score.group
+        cuts = (
+            scan.best(feature, group(feature))
+            for feature, scan in self.scans.items()
+            if scan is not None
+        )
+        found = [*self.subsets, *(cut for cut in cuts if cut is not None)]
+        return min(found, key=lambda cut: (cut.cost, cut.rank), default=None)
 
     def candidates(self) -> list[CandidateBin]:
         """Bins that may hold a better cut than the best, or an equal one that comes before it."""
         best = self.best
+        assert self.score is not None
         found = []
         for feature, scan in self.scans.items():
             if scan is None:
@@ -102,8 +122,9 @@ class NodeSearch:
                 hopeful = scan.bound < NEVER
             else:
                 hopeful = scan.bound < best.cost
-                if feature <= best.feature:
-                    earlier = feature < best.feature or self.bins[feature].low < best.low
+                here, there = (self.score.group(feature), feature), best.rank[:2]
+                if here <= there:
+                    earlier = here < there or self.bins[feature].low < best.low
                     hopeful |= (scan.bound == best.cost) & earlier
             found += [
                 CandidateBin(int(scan.bound[position]), self, feature, position)
@@ -126,8 +147,8 @@ class NodeSearch:
 
         A bin at whose end the cut lies, but of which a center is the end, need not be looked into.
         """
-        if best is None:
-            return []
+        if best is None or best.feature not in self.bins or best.high == np.inf:
+            return []  # what is beyond all values, or a category, is known
         bins = self.bins[best.feature]
         assert self.score is not None
         beside = [(bins.high, best.low), (bins.low, best.high)]

@@ -54,12 +54,21 @@ class CodeEdges:
         return cls(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([np.empty(0), *edges]))
 
     @classmethod
-    def from_sample(cls, sample: Floats, also: Floats, n_edges: int) -> Self:
-        """At quantiles of a sample, and at ``also``, (m, d): about ``n_edges`` for each feature."""
+    def from_sample(
+        cls, sample: Floats, also: Floats, n_edges: int, n_codes: Sequence[int] = ()
+    ) -> Self:
+        """At quantiles of a sample, and at ``also``, (m, d): about ``n_edges`` for each feature.
+
+        ``n_codes``: of each feature the number of its categories, which have a bin each; 0 for one
+        of numbers.
+        """
+        categories = n_codes or [0] * sample.shape[1]
         return cls.of(
             [
-                _quantiles(sample[:, f], also[:, f], max(n_edges - len(also), FEWEST_EDGES))
-                for f in range(sample.shape[1])
+                np.arange(n, dtype=np.float64)
+                if n
+                else _quantiles(sample[:, f], also[:, f], max(n_edges - len(also), FEWEST_EDGES))
+                for f, n in enumerate(categories)
             ]
         )
 
@@ -125,15 +134,24 @@ class CodeRanges:
     low: Floats
     high: Floats
 
-    def with_sums(self, edges: CodeEdges, feature: int, sums: NDArray[np.int64]) -> FeatureBins:
+    def with_sums(
+        self, edges: CodeEdges, feature: int, sums: NDArray[np.int64], *, may_miss: bool = False
+    ) -> FeatureBins:
         """The bins of a feature that have rows of a node, given the sums of all its bins.
 
         The rows of a node may have a narrower range than all rows, unless there is one value.
+        ``may_miss``: whether the column has missing values anywhere.
         """
         bins = edges.bins(feature)
-        low, high = self.low[bins], self.high[bins]
-        occupied = sums[:, -1] > 0
-        return FeatureBins(low[occupied], high[occupied], sums[occupied], (low == high)[occupied])
+        low, high, missing = self.low[bins][:-1], self.high[bins][:-1], sums[-1]
+        occupied = sums[:-1, -1] > 0
+        return FeatureBins(
+            low[occupied],
+            high[occupied],
+            sums[:-1][occupied],
+            (low == high)[occupied],
+            missing if may_miss else None,
+        )
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,14 @@ class FeatureBins:
         the number of rows unless that is the weight
     exact : (m,), whether ``low`` and ``high`` are values of rows in the bin; otherwise its rows lie
         between them. None where all are exact
+    missing : sums of the rows without a value, in a column that has such rows; otherwise None
     """
 
     low: Floats
     high: Floats
     sums: NDArray[np.int64]
     exact: NDArray[np.bool_] | None = None
+    missing: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.low)
@@ -66,7 +68,14 @@ class FeatureBins:
             np.concatenate([piece.high for piece in pieces]),
             np.concatenate([piece.sums for piece in pieces]),
             np.concatenate([piece.is_exact for piece in pieces]),
+            self.missing,
         )
+
+    @property
+    def total(self) -> NDArray[np.int64]:
+        """Sums of all rows, with a value or without."""
+        present: NDArray[np.int64] = self.sums.sum(axis=0)
+        return present if self.missing is None else present + self.missing
 
     def plus(self, other: FeatureBins) -> FeatureBins:
         """The same bins with the rows of both."""

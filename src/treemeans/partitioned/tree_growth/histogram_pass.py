@@ -7,8 +7,8 @@ which node a row is in, and the bins that are wanted of each node and feature.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,7 @@ class RowRouter:
     group : of each node
     keys : identity of each node as the tree grows; None where no pass continues another
     token : tells the tree from others
+    other_splits : what the kernels must be told of splits that are more than thresholds
     """
 
     feature: NDArray[np.int32]
@@ -109,6 +110,7 @@ class RowRouter:
     group: NDArray[np.int32]
     keys: NDArray[np.int32] | None = None
     token: str = ""
+    other_splits: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def groups(self, partition: Partition) -> NDArray[np.int32]:
         """The group of each row; rows of weight 0 belong to none."""
@@ -123,7 +125,14 @@ class RowRouter:
     def of_points(self, points: _core.Points) -> NDArray[np.int32]:
         """The group of each point."""
         found = _core.apply(
-            points, self.feature, self.threshold, self.left, self.right, self.group, 1
+            points,
+            self.feature,
+            self.threshold,
+            self.left,
+            self.right,
+            self.group,
+            1,
+            **self.other_splits,
         )
         assert found is not None  # the rows were checked
         return found
@@ -139,7 +148,13 @@ class RowRouter:
             node = place[kept]
         if (self.feature[node] >= 0).any():
             accepted = _core.descend(
-                partition.points, self.feature, self.threshold, self.left, self.right, node
+                partition.points,
+                self.feature,
+                self.threshold,
+                self.left,
+                self.right,
+                node,
+                **self.other_splits,
             )
             assert accepted  # the rows were checked
             partition.cache.keep("nodes", self.token, keys[node], node.nbytes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from treemeans.partitioned.tree_growth.histogram_pass import RowRouter
 from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
 from treemeans.partitioned.tree_growth.partitioned_tree import PartitionedTree
 from treemeans.reference import Reference
+from treemeans.rows import as_points
+from treemeans.split import split_arrays
 from treemeans.tree import ThresholdTree
 
 Floats = NDArray[np.float64]
@@ -40,6 +42,7 @@ class LeafStatistics:
     hits : (n_leaves, k), weight of the rows by reference label
     sums, profile : sums of the rows in the space of the centers, and in the columns of X
     squares : (d,), sums of squares over all rows
+    present : (n_leaves, d), weight of the rows that have a value in each column; None where all do
     regrets, base, weight : (n_leaves, k), (n_leaves,), (n_leaves,), in fixed point
     margins, whole : by node, as ``_core.margins`` gives them: the values next to the threshold, the
         extremes, and whether all values are integers
@@ -49,11 +52,18 @@ class LeafStatistics:
     sums: Floats
     profile: Floats
     squares: Floats
+    present: Floats | None
     regrets: NDArray[np.int64]
     base: NDArray[np.int64]
     weight: NDArray[np.int64]
     margins: Floats
     whole: NDArray[np.bool_]
+
+    @property
+    def weight_of_rows(self) -> Floats:
+        """Weight of the rows of each leaf, in the user's units."""
+        found: Floats = self.hits.sum(axis=1)
+        return found
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,7 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
     reference: Reference
     shift: Floats
     profile_shift: Floats
+    may_miss: bool = False
 
     def map(self, partition: Partition) -> LeafStatistics:
         """Sum one partition."""
@@ -83,8 +94,15 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
         if self.reference is not self.cost_builder.reference:
             nearest = prices_of(partition, self.reference)[1]
         k = self.reference.n_clusters
+        present, points = None, partition.points
+        if self.may_miss:
+            missing = np.isnan(partition.X)
+            points = as_points(np.where(missing, self.profile_shift, partition.X))  # adds nothing
+            weights = np.ones(partition.n_rows) if partition.weights is None else partition.weights
+            present = np.zeros((self.n_leaves, missing.shape[1]))
+            np.add.at(present, groups, weights[:, None] * ~missing)
         squares = np.zeros(partition.X.shape[1])
-        profile = self._sums(partition.points, groups, partition, self.profile_shift, squares)
+        profile = self._sums(points, groups, partition, self.profile_shift, squares)
         here = profile
         if self.reference.pipeline is not None:
             here = self._sums(
@@ -95,13 +113,20 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
             units = costs.weights.values
         router = self.router
         margins, whole = _core.margins(
-            partition.points, router.feature, router.threshold, router.left, router.right, 1
+            partition.points,
+            router.feature,
+            router.threshold,
+            router.left,
+            router.right,
+            1,
+            **router.other_splits,
         )
         return LeafStatistics(
             hits_of(self.n_leaves, k, groups, nearest, partition.weights),
             here,
             profile,
             squares,
+            present,
             sum_by_group(costs.regrets.values, groups, self.n_leaves),
             sum_by_group(costs.base.values[:, None], groups, self.n_leaves)[:, 0],
             sum_by_group(units[:, None], groups, self.n_leaves)[:, 0],
@@ -117,6 +142,7 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
             one.sums + other.sums,
             one.profile + other.profile,
             one.squares + other.squares,
+            None if one.present is None or other.present is None else one.present + other.present,
             one.regrets + other.regrets,
             one.base + other.base,
             one.weight + other.weight,
@@ -187,16 +213,22 @@ def measure_leaves(
         np.array(tree.left, dtype=np.int32),
         np.array(tree.right, dtype=np.int32),
         leaf_number,
+        other_splits=tree.other_splits(tree.missing_left, tree.categories),
     )
+    may_miss = bool(data.kinds.may_miss.any())
+    rows = data.summary.sample
+    if may_miss:
+        rows = np.where(np.isnan(rows), data.summary.low, rows)
     shift = profile_shift = reference.centers.mean(axis=0)
     if reference.pipeline is None:
         sample = np.asarray(data.summary.sample, dtype=np.float64)
         shift = profile_shift = shift_near(sample, reference.centers)
     else:
-        profile_shift = rounded_mean(data.summary.sample)
-    found = data.map_reduce(
-        MeasureLeaves(router, tree.n_leaves, cost_builder, reference, shift, profile_shift)
+        profile_shift = rounded_mean(rows)
+    step = MeasureLeaves(
+        router, tree.n_leaves, cost_builder, reference, shift, profile_shift, may_miss
     )
+    found = _with_means_for_missing(data.map_reduce(step))
     scales = cost_builder.scales
     frozen = _frozen(tree, leaf_number, found, data, scales)
     weight = found.hits.sum(axis=1)
@@ -231,6 +263,27 @@ def measure_leaves(
     return result, SplitValues(margins[:, :2], margins[:, 2], margins[:, 3], found.whole)
 
 
+def _with_means_for_missing(found: LeafStatistics) -> LeafStatistics:
+    """The sums as if each missing value were the mean of its leaf; of all rows, if that has none.
+
+    The means of leaves are then those of the values that are there.
+    """
+    if found.present is None:
+        return found
+    weight = found.weight_of_rows[:, None]
+    total = found.present.sum(axis=0)
+    overall = np.divide(found.profile.sum(axis=0), total, out=np.zeros_like(total), where=total > 0)
+    means = np.divide(
+        found.profile,
+        found.present,
+        out=np.broadcast_to(overall, found.profile.shape).copy(),
+        where=found.present > 0,
+    )
+    absent = weight - found.present
+    squares = found.squares + (absent * means**2).sum(axis=0)
+    return replace(found, profile=found.profile + absent * means, squares=squares)
+
+
 def _frozen(
     tree: PartitionedTree,
     leaf_number: NDArray[np.int32],
@@ -248,6 +301,7 @@ def _frozen(
             by_node[node] = by_node[tree.left[node]] + by_node[tree.right[node]]
     regrets, base, weight = by_node[:, :-2], by_node[:, -2], by_node[:, -1]
     return ThresholdTree(
+        **split_arrays(tree.missing_left, tree.categories),
         feature=np.array(tree.feature),
         threshold=np.array(tree.threshold),
         left=np.array(tree.left),

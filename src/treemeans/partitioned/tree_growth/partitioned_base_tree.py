@@ -14,8 +14,9 @@ from treemeans.growth.growing_tree import Cut
 from treemeans.growth.mistake_search import SHIFT
 from treemeans.growth.separate_centers import separate
 from treemeans.partitioned.tree_growth.best_cuts import MakeScore
-from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore, MistakeScore
+from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore
 from treemeans.partitioned.tree_growth.histogram_pass import RowStats
+from treemeans.partitioned.tree_growth.mistake_bins import MistakeScore
 from treemeans.partitioned.tree_growth.partitioned_tree import PartitionedTree
 from treemeans.progress import Progress
 from treemeans.tree import ThresholdTree
@@ -23,9 +24,36 @@ from treemeans.tree import ThresholdTree
 
 def grow_imm(tree: PartitionedTree, progress: Progress) -> None:
     """Cut a tree of one leaf until every leaf holds one center (IMM)."""
-    by_feature = np.ascontiguousarray(tree.data.columns.T)
-    separate(tree, by_feature, PartitionedMistakeSearch(tree, by_feature), progress)
-    tree.forget_sums(RowStats(tree.data.weights_matter, of_labels=True))
+    data = tree.data
+    row_stats = RowStats(data.weights_matter, of_labels=True)
+    by_feature = np.array(data.columns.T, order="C")
+    compared = by_feature[tree.comparable] if tree.comparable.any() else by_feature
+    placed = np.flatnonzero(np.isfinite(compared).all(axis=0))
+    if data.is_mixed:
+        _place_centers(tree, row_stats, by_feature)
+        placed = data.placed
+    search = PartitionedMistakeSearch(tree, by_feature, placed)
+    separate(tree, by_feature, search, progress, placed if data.is_mixed else None)
+    tree.forget_sums(row_stats)
+
+
+def _place_centers(
+    tree: PartitionedTree, row_stats: RowStats, by_feature: NDArray[np.float64]
+) -> None:
+    """Set the places of the centers in columns of categories and columns with missing values.
+
+    As in `growth.mixed_mistakes`: the category that most rows of a center have, the mean of those
+    that have a value, which is there already, or NaN if most of them have none.
+    """
+    k = tree.data.n_clusters
+    bins, categories = tree.sums_of_root(row_stats)
+    for feature, found in bins.items():
+        if found.missing is not None:
+            absent = 2 * found.missing[:k] > found.total[:k]
+            by_feature[feature, absent] = np.nan
+    for feature, sums in categories.items():
+        place = sums[:, :k].argmax(axis=0)
+        by_feature[feature] = np.where(place == len(sums) - 1, np.nan, place)
 
 
 class PartitionedMistakeSearch:
@@ -33,25 +61,38 @@ class PartitionedMistakeSearch:
 
     Parameters
     ----------
-    by_feature : (n_features, k), the centers
+    by_feature : (n_features, k), the centers; NaN where one has no place
+    placed : those that get a leaf
     """
 
-    def __init__(self, tree: PartitionedTree, by_feature: NDArray[np.float64]) -> None:
+    def __init__(
+        self,
+        tree: PartitionedTree,
+        by_feature: NDArray[np.float64],
+        placed: NDArray[np.intp],
+    ) -> None:
         self._tree = tree
         self._by_feature = by_feature
-        self._open = {0: np.flatnonzero(np.isfinite(by_feature).all(axis=0))}
+        self._open = {0: placed}
         self._found: dict[int, BinCut | None] = {}
+        self._goes_left = np.zeros(by_feature.shape[1], dtype=bool)
 
     def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
         """The best cut with one of the ``members`` on each side; None if there is none."""
         if node not in self._found:
             self._search()
         cut = self._found[node]
-        return None if cut is None else Cut(cut.cost, cut.feature, cut.low, cut.high)
+        if cut is None:
+            return None
+        found = cut.as_cut()
+        self._goes_left = np.asarray(self._by_feature[cut.feature] <= found.threshold)
+        assert cut.goes_left is not None
+        self._goes_left[self._open[node]] = cut.goes_left
+        return found
 
     def centers_left(self, cut: Cut) -> NDArray[np.bool_]:
-        """Which centers go left with a cut."""
-        return np.asarray(self._by_feature[cut.feature] <= cut.threshold)
+        """Which centers go left with the cut that was found last."""
+        return self._goes_left
 
     def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
         """Open both children of a node that was cut, each with its centers."""
@@ -85,7 +126,18 @@ class PartitionedMistakeSearch:
 
         def score(sums: NDArray[np.int64]) -> BinScore:
             weight = int(sums[k])
-            return MistakeScore(centers, members, sums[members], k, weight, limits, prices, shift)
+            return MistakeScore(
+                centers,
+                members,
+                sums[members],
+                k,
+                weight,
+                limits,
+                prices,
+                shift,
+                data.kinds.mixed,
+                data.kinds.may_miss,
+            )
 
         return score
 
@@ -109,7 +161,10 @@ def _replay(tree: PartitionedTree, given: ThresholdTree, forbidden: set[int]) ->
     def cut(here: int, node: int) -> tuple[int, int] | None:
         if node in forbidden:
             return None
-        return tree.split(here, int(given.feature[node]), float(given.threshold[node]))
+        split = given.split(node)
+        return tree.split(
+            here, split.feature, split.threshold, split.missing_left, split.categories
+        )
 
     return replay(given, cut)
 

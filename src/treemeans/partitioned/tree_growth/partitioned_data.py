@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans.columns import Columns
 from treemeans.limits import Limits
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
 from treemeans.partitioned.partition import Partition
@@ -15,6 +16,35 @@ from treemeans.partitioned.partition_costs import CostTableBuilder, CostTotals
 from treemeans.partitioned.row_summary import RowSummary
 from treemeans.partitioned.tree_growth.code_edges import CodeEdges, CodeRanges
 from treemeans.reference import Reference
+
+
+@dataclass(frozen=True)
+class MixedColumns:
+    """The columns that hold more than numbers that are all there.
+
+    Attributes
+    ----------
+    n_codes : of each column the number of its categories; 0 for one of numbers
+    may_miss : of each column whether a row lacks a value
+    """
+
+    n_codes: tuple[int, ...]
+    may_miss: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, columns: Columns | None, summary: RowSummary) -> MixedColumns:
+        """Of columns as far as they are known, and what the first pass found."""
+        known = columns or [None] * len(summary.n_missing)
+        n_codes = tuple(
+            len(column.categories) if column is not None and column.kind == "codes" else 0
+            for column in known
+        )
+        return cls(n_codes, summary.n_missing > 0)
+
+    @property
+    def mixed(self) -> NDArray[np.bool_]:
+        """The columns of categories, and those with missing values."""
+        return self.may_miss | (np.array(self.n_codes) > 0)
 
 
 @dataclass(frozen=True)
@@ -31,6 +61,8 @@ class PartitionedData:
     edges, ranges : of the codes of the rows
     user_limits : the limits as the user set them, in rows
     allowed : (d,), the features that may be cut
+    kinds : which of them hold categories or have missing values
+    placed : the centers that are nearest to some row, if there are such features; otherwise empty
     """
 
     rows: PartitionedRows
@@ -42,6 +74,8 @@ class PartitionedData:
     ranges: CodeRanges
     user_limits: Limits
     allowed: NDArray[np.bool_]
+    kinds: MixedColumns
+    placed: NDArray[np.intp]
 
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
         """Make a pass over all rows."""
@@ -51,6 +85,16 @@ class PartitionedData:
     def reference(self) -> Reference:
         """The clustering that the tree explains."""
         return self.cost_builder.reference
+
+    @property
+    def comparable(self) -> NDArray[np.bool_]:
+        """The features that may be cut, hold numbers and have no missing values."""
+        return self.allowed & ~self.kinds.mixed
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether a feature that may be cut holds categories, or has missing values."""
+        return bool((self.allowed & self.kinds.mixed).any())
 
     @property
     def weighted(self) -> bool:

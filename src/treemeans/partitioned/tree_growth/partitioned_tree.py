@@ -6,11 +6,12 @@ import itertools
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.growth.growing_tree import Cut, GrowingTree, between
+from treemeans.growth.growing_tree import Cut, GrowingTree
 from treemeans.partitioned.tree_growth.best_cuts import (
     RESULT_BYTES,
     MakeScore,
@@ -19,6 +20,7 @@ from treemeans.partitioned.tree_growth.best_cuts import (
 )
 from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore, surrogate_score
 from treemeans.partitioned.tree_growth.code_pass import SumCodes
+from treemeans.partitioned.tree_growth.feature_bins import FeatureBins
 from treemeans.partitioned.tree_growth.histogram_pass import (
     HistogramRequests,
     Histograms,
@@ -29,7 +31,7 @@ from treemeans.partitioned.tree_growth.histogram_pass import (
 )
 from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
 from treemeans.rows import as_points
-from treemeans.split import Split
+from treemeans.split import Split, split_arrays
 
 PASS_BYTES = 2 * RESULT_BYTES
 """About the size of the sums of codes that a pass may return."""
@@ -47,7 +49,7 @@ class PartitionedNode:
     sums : summed statistics of its rows (regrets, weight, count); None until a pass has summed them
     searched : whether its best cut is known
     cut : that cut; None if there is none
-    feature, threshold, children : how the node is cut, if it is
+    split, children : how the node is cut, if it is
     parent : the node above it
     histograms : sums by code of the statistics of a kind, as long as they are kept
     """
@@ -56,8 +58,7 @@ class PartitionedNode:
     sums: NDArray[np.int64] | None = None
     searched: bool = False
     cut: BinCut | None = None
-    feature: int = -1
-    threshold: float = np.nan
+    split: Split | None = None
     children: tuple[PartitionedNode, PartitionedNode] | None = None
     parent: PartitionedNode | None = None
     histograms: dict[RowStats, NDArray[np.int64]] = field(default_factory=dict)
@@ -71,28 +72,26 @@ class PartitionedNode:
         first, second = self.parent.children
         return second if self is first else first if self is second else None
 
-    def divide(self, feature: int, threshold: float) -> tuple[PartitionedNode, PartitionedNode]:
+    def divide(self, split: Split) -> tuple[PartitionedNode, PartitionedNode]:
         """Cut the node. The best cut knows the sums of its children: no pass is needed."""
-        known = self.children is not None and (feature, threshold) == (self.feature, self.threshold)
-        if not known:
-            self.feature, self.threshold = feature, threshold
+        if self.split is None or not _is_same(split, self.split):
+            self.split = split
             self.children = (
                 PartitionedNode(self.depth + 1, parent=self),
                 PartitionedNode(self.depth + 1, parent=self),
             )
-            if self.sums is not None and self._is_best(feature, threshold):
-                assert self.cut is not None
+            if self.sums is not None and self.cut is not None and _is_same(split, self.best_split):
                 left = np.array(self.cut.left, dtype=np.int64)
                 self.children[0].sums, self.children[1].sums = left, self.sums - left
         assert self.children is not None
         return self.children
 
-    def _is_best(self, feature: int, threshold: float) -> bool:
-        cut = self.cut
-        return cut is not None and (feature, threshold) == (
-            cut.feature,
-            between(cut.low, cut.high),
-        )
+    @property
+    def best_split(self) -> Split:
+        """The split of the best cut."""
+        assert self.cut is not None
+        cut = self.cut.as_cut()
+        return Split(cut.feature, cut.threshold, cut.missing_left, tuple(cut.categories))
 
     def subtree(self) -> Iterator[PartitionedNode]:
         """The node and all nodes below it."""
@@ -101,6 +100,16 @@ class PartitionedNode:
             node = waiting.pop()
             yield node
             waiting.extend(node.children or ())
+
+
+def _is_same(one: Split, other: Split) -> bool:
+    """Whether two splits send all rows the same way; the threshold of a category is NaN."""
+    same = one.threshold == other.threshold or (one.is_categorical and other.is_categorical)
+    return same and (one.feature, one.missing_left, one.categories) == (
+        other.feature,
+        other.missing_left,
+        other.categories,
+    )
 
 
 class PartitionedTree(GrowingTree):
@@ -120,7 +129,7 @@ class PartitionedTree(GrowingTree):
         super().__init__()
         self.data = data
         self.limits = data.limits
-        self.allowed = self.comparable = data.allowed
+        self.allowed, self.comparable = data.allowed, data.comparable
         self.whole = data.whole
         self.max_leaves = max_leaves
         self.totals = _Totals(self)
@@ -161,10 +170,11 @@ class PartitionedTree(GrowingTree):
         categories: tuple[int, ...] = (),
     ) -> tuple[int, int]:
         """Cut a leaf. Its children are labelled later, by `settle`, if their sums are unknown."""
-        first, second = self._nodes[node].divide(feature, threshold)
+        split = Split(feature, threshold, missing_left, tuple(categories))
+        first, second = self._nodes[node].divide(split)
         left = self._add(first, node)
         right = self._add(second, node)
-        self.make_inner(node, Split(feature, threshold, missing_left, categories), left, right)
+        self.make_inner(node, split, left, right)
         return left, right
 
     def _add(self, node: PartitionedNode, parent: int) -> int:
@@ -205,7 +215,7 @@ class PartitionedTree(GrowingTree):
             self._search(self._worth_searching(here))
         if here.cut is None:
             return None
-        cut = Cut(here.cut.cost, here.cut.feature, here.cut.low, here.cut.high)
+        cut = here.cut.as_cut()
         return cut if self.is_worth_making(node, cut) else None
 
     def _worth_searching(self, asked: PartitionedNode) -> list[PartitionedNode]:
@@ -223,8 +233,7 @@ class PartitionedTree(GrowingTree):
         likely = [node for node in ends if node.cut is not None and self._gain(node) >= least]
         found = [node for node in ends if not node.searched]
         for node in sorted(likely, key=self._gain, reverse=True)[:n_cuts]:
-            assert node.cut is not None
-            found += node.divide(node.cut.feature, between(node.cut.low, node.cut.high))
+            found += node.divide(node.best_split)
         return [asked, *(n for n in found if n is not asked and self._may_gain(n, least))]
 
     def _gain(self, node: PartitionedNode) -> int:
@@ -246,7 +255,7 @@ class PartitionedTree(GrowingTree):
         prices = limits.slot_prices(range(self.data.n_features), self.whole)
 
         def score(sums: NDArray[np.int64]) -> BinScore:
-            return surrogate_score(sums, k, limits, prices)
+            return surrogate_score(sums, k, limits, prices, self.data.kinds.may_miss)
 
         found = self.search_cuts(nodes, RowStats(self.data.weights_matter), [score] * len(nodes))
         for node, (cut, sums) in zip(nodes, found, strict=True):
@@ -277,13 +286,7 @@ class PartitionedTree(GrowingTree):
         def begin(searches: list[NodeSearch]) -> None:
             histograms = self._sum_codes(nodes, row_stats)
             for search, histogram in zip(searches, histograms, strict=True):
-                pieces = np.split(histogram, self._first_bins[1:-1])
-                search.begin(
-                    {
-                        feature: data.ranges.with_sums(data.edges, feature, sums)
-                        for feature, sums in zip(self._features, pieces, strict=True)
-                    }
-                )
+                search.begin(*self._by_kind(histogram))
 
         def run_pass(requests: HistogramRequests, values: HistogramRequests) -> Histograms:
             keep = data.edges.inside(requests), data.edges.inside(values)
@@ -299,6 +302,28 @@ class PartitionedTree(GrowingTree):
             assert done.sums is not None
             found.append((done.best, done.sums))
         return found
+
+    def _by_kind(
+        self, histogram: NDArray[np.int64]
+    ) -> tuple[dict[int, FeatureBins], dict[int, NDArray[np.int64]]]:
+        """The bins of the features of numbers, and the sums of the categories of the others."""
+        data, bins, categories = self.data, dict[int, FeatureBins](), {}
+        pieces = np.split(histogram, self._first_bins[1:-1])
+        for feature, sums in zip(self._features, pieces, strict=True):
+            n_codes = data.kinds.n_codes[feature]
+            if n_codes:
+                categories[feature] = np.concatenate([sums[:n_codes], sums[-1:]])
+            else:
+                may_miss = bool(data.kinds.may_miss[feature])
+                bins[feature] = data.ranges.with_sums(data.edges, feature, sums, may_miss=may_miss)
+        return bins, categories
+
+    def sums_of_root(
+        self, row_stats: RowStats
+    ) -> tuple[dict[int, FeatureBins], dict[int, NDArray[np.int64]]]:
+        """The bins and the sums of categories of all rows."""
+        (histogram,) = self._sum_codes([self._nodes[0]], row_stats)
+        return self._by_kind(histogram)
 
     # ---- sums by code ----------------------------------------------------------------------------
     # Codes are the same in all nodes: a node's sums are those of its two children together. So only
@@ -430,15 +455,30 @@ class PartitionedTree(GrowingTree):
         number = {id(node): i for i, node in enumerate(nodes)}
         left = [-1 if n.children is None else number[id(n.children[0])] for n in nodes]
         right = [-1 if n.children is None else number[id(n.children[1])] for n in nodes]
+        splits = [n.split for n in nodes]
         return RowRouter(
-            np.array([-1 if n.children is None else n.feature for n in nodes], dtype=np.int32),
-            np.array([np.nan if n.children is None else n.threshold for n in nodes]),
+            np.array([-1 if split is None else split.feature for split in splits], dtype=np.int32),
+            np.array([np.nan if split is None else split.threshold for split in splits]),
             np.array(left, dtype=np.int32),
             np.array(right, dtype=np.int32),
             np.array([group.get(id(n), -1) for n in nodes], dtype=np.int32),
             np.array([self._key_of(n) for n in nodes], dtype=np.int32),
             self._token,
+            self.other_splits(
+                [None if split is None else split.missing_left for split in splits],
+                [() if split is None else split.categories for split in splits],
+            ),
         )
+
+    def other_splits(
+        self, missing_left: Sequence[bool | None], categories: Sequence[tuple[int, ...]]
+    ) -> dict[str, NDArray[Any]]:
+        """What the kernels must be told of nodes that are cut by more than thresholds."""
+        if not self.data.is_mixed:
+            return {}
+        found = split_arrays(missing_left, categories)
+        kinds = {"missing_left": np.int8, "category_first": np.int64, "category_codes": np.int32}
+        return {name: found[name].astype(kind) for name, kind in kinds.items()}
 
     def _key_of(self, node: PartitionedNode) -> int:
         """The identity of a node, by which partitions know which rows it has."""

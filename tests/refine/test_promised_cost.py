@@ -5,12 +5,17 @@ import warnings
 import dask.array as da
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
+from sklearn.tree import DecisionTreeClassifier
 
 from tests.helpers.plain_numpy import cluster_means, cost_to
+from tests.helpers.training_data import data_of, price_rows
 from treemeans import ExKMC
+from treemeans.growth import InMemoryTree
+from treemeans.growth.exshallow import exshallow
+from treemeans.progress import Progress
 from treemeans.refine import coreset
 
 pytestmark = [
@@ -93,6 +98,29 @@ def test_on_tables_of_few_whole_numbers(kind, table):
     means = cluster_means(X, model.labels_, w, parameters["reference"])
     truth = cost_to(X, model.labels_, means, w)
     np.testing.assert_allclose(model.inertia_, truth, rtol=1e-6, atol=1e-9 * w.sum())
+
+
+@given(table=tables(), size=st.sampled_from([1, 2, 4]))
+@settings(max_examples=25)
+def test_a_search_is_never_above_the_trees_it_starts_from(table, size):
+    X, weights, parameters = table
+    assume(weights is None or weights.max() < 10)  # or costs of the others vanish beside one
+    centers = parameters["reference"]
+    n_leaves = size * len(centers)
+    how = {"reference": centers, "max_leaf_nodes": n_leaves}
+    search = fit(X, weights, refine="search", search_rounds=3, **how)
+    most = search.inertia_ * (1 - 1e-9) - 1e-9
+    for base in ("imm", "exgreedy", "emn", "kauri"):
+        assert fit(X, weights, base_tree=base, **how).inertia_ >= most
+    w = np.ones(len(X)) if weights is None else weights
+    nearest = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+    cart = DecisionTreeClassifier(max_leaf_nodes=max(n_leaves, 2), random_state=0)
+    labels = cart.fit(X, nearest, w).predict(X)
+    assert cost_to(X, labels, cluster_means(X, labels, w, centers), w) >= most
+    growing = InMemoryTree(data_of(X, centers, costs=price_rows(X, centers, weights)))
+    exshallow(growing, X, centers, Progress("", 1, False))
+    labels = growing.freeze().predict(X)
+    assert cost_to(X, labels, cluster_means(X, labels, w, centers), w) >= most
 
 
 @pytest.mark.parametrize("n_rows", [None, 30])

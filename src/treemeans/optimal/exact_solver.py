@@ -97,17 +97,9 @@ class ExactSolver:
         """
         columns = _ranked(data, costs)
         regrets, prices = costs.regrets.values[costs.rows], data.slot_prices(costs)
-        k = regrets.shape[1]
         if prices is not None:  # no cut saves as much as that, and sums of it do not overflow
             prices = np.minimum(prices, int(regrets.sum(axis=0).min()) + 1)
-        width = next((width for width in _WIDTHS if k <= width), k)
-        # Repeating a column changes no minimum, and loops of known length are faster.
-        padded = np.concatenate([regrets, np.repeat(regrets[:, -1:], width - k, axis=1)], axis=1)
-        kernel = getattr(_core, _WIDTHS.get(width, "RegretSolver"))
-        solver = kernel(
-            columns.ranks, columns.n_distinct, np.ascontiguousarray(padded), k,
-            *_leaf_limits(data, costs), prices, 0
-        )  # fmt: skip
+        solver = regret_solver(columns, regrets, *_leaf_limits(data, costs), prices)
         return cls(solver, columns, data.table.n_features, costs.regrets.unit, costs.cheapest)
 
     @classmethod
@@ -175,6 +167,26 @@ class ExactSolver:
             threshold[node] = between(float(values[at]), float(high))
         label = np.zeros(len(slot), dtype=np.int32)
         return ThresholdTree(feature, threshold, left, right, label, self._n_features)
+
+
+def regret_solver(
+    columns: RankedColumns,
+    regrets: NDArray[np.int64],
+    weights: NDArray[np.float64] | None = None,
+    least: float = 0.0,
+    prices: NDArray[np.int64] | None = None,
+) -> Any:
+    """The kernel for regrets (rows, centers), of the width that is fastest.
+
+    ``weights``, ``least``: of the rows, and of a leaf; ``prices``: of the features.
+    """
+    k = regrets.shape[1]
+    width = next((width for width in _WIDTHS if k <= width), k)
+    # Repeating a column changes no minimum, and loops of known length are faster.
+    padded = np.concatenate([regrets, np.repeat(regrets[:, -1:], width - k, axis=1)], axis=1)
+    kernel = getattr(_core, _WIDTHS.get(width, "RegretSolver"))
+    padded = np.ascontiguousarray(padded)
+    return kernel(columns.ranks, columns.n_distinct, padded, k, weights, least, prices, 0)
 
 
 def _ranked(data: TrainingData, costs: CostTable) -> RankedColumns:

@@ -34,10 +34,13 @@ _MOST_SUMS = 2**25
 _BITS = 14
 """Of the mean cost of a row in fixed point. Costs up to 2**17 times as large fit 32 bits."""
 
-_PHASES = ((4, 4, 0.3, True), (4, 2, 0.6, True), (4, 1, 1.0, False))
+_PHASES = ((6, 6, 0.3, True), (4, 2, 0.6, True), (4, 1, 1.0, False))
 """Chains, the trees they start from, the share of the budget at which they end, and whether they
-may work on a coreset: which start leads to the best tree shows early. Fixed, so that the tree does
-not depend on the number of threads."""
+may work on a coreset. Which start leads to the best tree shows early, but not before there were
+some rounds: every base tree gets a chain. Fixed, so that the tree does not depend on the number of
+threads."""
+_SAME = 1e-12
+"""Trees whose costs differ by a smaller share are the same tree."""
 _CORESET_ROWS = 2048
 """Rows of that coreset; a table of up to twice as many is searched as it is."""
 _FIRST_TEMPERATURE, _LAST_TEMPERATURE = 0.02, 0.002
@@ -200,7 +203,7 @@ def search_chains(
     ----------
     excess : what the best of the starts costs above the reference, the scale of the temperature
     """
-    trees = sorted(starts, key=lambda tree: tree.cost)
+    trees = _distinct(starts)
     small = small_data(data, _CORESET_ROWS, rng)
     for n_chains, n_trees, until, on_coreset in _PHASES:
         if budget.spent or trees[0].tree.cost == 0:
@@ -216,8 +219,17 @@ def search_chains(
         for tree in found:
             tree.recenter()
             tree.optimize(n_leaves, _TOLERANCE, _MAX_ROUNDS)
-        trees = sorted([*found, *trees], key=lambda tree: tree.cost)
+        trees = _distinct([*found, *trees])
     return trees[0]
+
+
+def _distinct(trees: Sequence[CenteredTree]) -> list[CenteredTree]:
+    """Trees, the cheapest first, without those that are another one again."""
+    found: list[CenteredTree] = []
+    for tree in sorted(trees, key=lambda tree: tree.cost):
+        if not found or tree.cost > found[-1].cost * (1.0 + _SAME):
+            found.append(tree)
+    return found
 
 
 class _Chains:

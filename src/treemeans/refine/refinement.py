@@ -7,16 +7,19 @@ best of them, and optimizes the result on all rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from treemeans import _core
 from treemeans.growth.cart import cart
 from treemeans.growth.expansion import grow, labels_of
+from treemeans.growth.exshallow import exshallow
 from treemeans.growth.given_tree import follow
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.kauri import kauri, weighable
@@ -41,6 +44,10 @@ _LEAST_EXCESS = 0.01
 the reference would accept nothing otherwise."""
 _MOST_KAURI_WORK = 2e8
 """Values that Kauri may add up, for one look at all rows, in a search that starts from it too."""
+_MOST_SHALLOW_WORK = 2e7
+"""The same for ExShallow: costs that it compares for the first cut."""
+_MOST_CART_VALUES = 2**22
+"""Values of a table that is also searched from CART on the labels."""
 _START_ROUNDS = 5
 _START_BASES = ("imm", "exgreedy", "emn")
 _SHORT_SEARCHES = 3
@@ -215,14 +222,28 @@ def _other_starts(
         if budget.spent:
             return
         budget.tell(f"from {base}")
-        tree = grow(data, base, n_leaves, quiet).freeze()
-        yield CenteredTree.replays(data, tree, data.centers, data.costs)
+        # All starts have the means of their own clusters, so that no search ends above them.
+        tree = grow(data, base, n_leaves, quiet).as_expanded()
+        yield CenteredTree.replays(data, tree, _cluster_centers(tree, tree.label, data))
     space = data.cost.points
-    if space is None and not budget.spent:
-        # Of labels, a decision tree is a strong start: no refined tree is worse than CART's.
+    if space is None:
+        if not budget.spent:
+            # Of labels, a decision tree is a strong start: no refined tree is worse than CART's.
+            budget.tell("from cart")
+            tree = _decision_tree(data, n_leaves)
+            yield CenteredTree.replays(data, tree, data.centers, data.costs)
+        return
+    if not budget.spent and _shallow_work(data) <= _MOST_SHALLOW_WORK:
+        budget.tell("from exshallow")
+        growing = InMemoryTree(data)
+        exshallow(growing, np.asarray(data.X), data.center_columns, quiet)
+        tree = growing.freeze()
+        yield CenteredTree.replays(data, tree, _cluster_centers(tree, tree.label, data))
+    if not budget.spent and data.X.shape[0] * data.X.shape[1] <= _MOST_CART_VALUES:
         budget.tell("from cart")
-        yield CenteredTree.replays(data, _decision_tree(data, n_leaves), data.centers, data.costs)
-    if space is None or not weighable(data.weights):
+        tree = _decision_tree(data, n_leaves)
+        yield CenteredTree.replays(data, tree, _cluster_centers(tree, _majority(tree, data), data))
+    if not weighable(data.weights):
         return
     if not budget.spent and _kauri_work(data, space) <= _MOST_KAURI_WORK:
         budget.tell("from kauri")
@@ -239,6 +260,21 @@ def _decision_tree(data: TrainingData, n_leaves: int) -> ThresholdTree:
     growing = InMemoryTree(data)
     follow(growing, tree, recenter=True, priced=False)
     return growing.freeze()
+
+
+def _majority(tree: ThresholdTree, data: TrainingData) -> NDArray[np.int32]:
+    """The reference label of most rows in each leaf of a tree, as CART predicts it."""
+    node, k = labels_of(tree, np.arange(tree.n_nodes, dtype=np.int32), data), len(data.centers)
+    cell = node.astype(np.int64) * k + data.costs.nearest
+    counts = np.bincount(cell, data.weights, minlength=tree.n_nodes * k)
+    return np.asarray(counts.reshape(tree.n_nodes, k).argmax(axis=1), dtype=np.int32)
+
+
+def _shallow_work(data: TrainingData) -> float:
+    """Costs that ExShallow compares at the root; infinite where it does not know the table."""
+    if sparse.issparse(data.X) or data.table.bins.mixed or data.limits.restrict_leaves:
+        return math.inf
+    return float(data.X.size) * len(data.centers)
 
 
 def _kauri_work(data: TrainingData, space: _core.Points) -> float:

@@ -6,8 +6,25 @@
 #include "points.hpp"
 #include "surrogate.hpp"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace treemeans {
 namespace {
+
+// Asks for large pages, as numpy does for its own arrays. Searches read the costs of rows that lie
+// apart, so that with pages of 4 kB the address of nearly every row would have to be looked up.
+void use_large_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t n_bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  constexpr std::uintptr_t page = 4096;
+  constexpr std::size_t worthwhile = std::size_t{1} << 22;
+  if (n_bytes < worthwhile) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  madvise(reinterpret_cast<void*>(first), n_bytes - (first - begin), MADV_HUGEPAGE);
+#endif
+}
 
 std::unique_ptr<Bins> bins_of(const Points& points, std::optional<In<std::uint8_t, 1>> allowed,
                               int n_threads, std::optional<In<std::uint8_t, 1>> categorical) {
@@ -44,6 +61,7 @@ std::tuple<Out<double>, Out<std::int32_t>, Out<double>> price_points(const Point
   auto base = new_array<double>({n});
   auto nearest = new_array<std::int32_t>({n});
   auto regret = new_array<double>({n, k});
+  use_large_pages(regret.data(), n * k * sizeof(double));
   const Regrets out{static_cast<std::int64_t>(k), base.data(), nearest.data(), regret.data()};
   price_any(points, centers.data(), out, n_threads, absolute);
   return {base, nearest, regret};

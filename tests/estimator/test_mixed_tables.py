@@ -14,6 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from treemeans import ExKMC
+from treemeans.columns.encoded_table import encode_table
+from treemeans.explain.leaf_reasons import LeafReasons
 
 
 def customers(n=400, seed=0):
@@ -167,3 +169,31 @@ def test_a_category_of_rows_without_weight():
     frame = pd.DataFrame({"x": [1.0, 2, 8, 9, 5], "y": ["a", "a", "b", "b", "c"]})
     with pytest.warns(UserWarning, match="'c' occurs only in rows of weight 0"):
         ExKMC(2, random_state=0).fit(frame, sample_weight=[1, 1, 1, 1, 0])
+
+
+def test_a_million_different_texts_are_left_out_and_said():
+    n = 1_000_000
+    numbers = np.arange(n)
+    texts = pa.array(numbers).cast(pa.string())
+    frame = pa.table({"token": texts, "group": pa.array(numbers % 3 == 0), "x": numbers % 7 + 0.5})
+    says = r"'token' \(it has more than 10,000 different texts in 1,000,000 rows"
+    with pytest.warns(UserWarning, match=says):
+        encoded = encode_table(frame)
+    assert [column.name for column in encoded.columns] == ["group", "x"]
+
+
+def test_reasons_of_rows_list_their_own_category():
+    """Of a long set, each row's own category is among those that are listed."""
+    rng = np.random.default_rng(0)
+    names = np.array([f"c{i:02d}" for i in range(24)], object)
+    code = rng.integers(0, 24, 600)
+    frame = pd.DataFrame({"city": names[code], "x": np.where(code < 12, 0.0, 9.0)})
+    X = encode_table(frame).X
+    model = ExKMC(2, max_leaf_nodes=2, random_state=0, allowed_features=["city"]).fit(frame)
+    reasons = LeafReasons(model.tree_, model.columns_)
+    number, texts = reasons.of_rows(X)
+    said = [texts[i] for i in number]
+    listed = [text for text in said if "city in (" in text]
+    assert len(listed) > 200
+    for text, city in zip(said, frame["city"], strict=True):
+        assert ("city in (" in text) == (city in text), text

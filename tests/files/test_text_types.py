@@ -30,3 +30,18 @@ def test_leading_zeros_make_codes_wherever_they_stand(values):
 def test_separators_of_thousands_are_refused_wherever_they_stand(values):
     for text in (found(values), found(values[:2], values[2:])):
         assert "holds numbers written like" in text.problem("sales")
+
+
+def test_durations():
+    written = ["02:15:00", "1 days 02:00:00", "-1 days +23:00:00", "3 days", "1 day, 0:00:01.5", ""]
+    found = TextType()
+    for part in (written[:2], written[2:]):
+        found.add(pa.array(part))
+    assert found.name == "duration"
+    parsed = found.parse(pa.array(written)).to_pylist()
+    seconds = [None if value is None else value.total_seconds() for value in parsed]
+    assert seconds == [8100.0, 93600.0, -3600.0, 259200.0, 86401.5, None]
+    for others in (["12:30"], ["02:15:00", "soon"], ["02:75:00"], ["-"]):
+        found = TextType()
+        found.add(pa.array(others))
+        assert found.name == "text"

@@ -8,18 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.columns import Columns, Reader
+from treemeans.columns import Column, Columns, Reader
+from treemeans.columns.condition_text import MOST_LISTED
+from treemeans.columns.frame_values import UNSEEN
 from treemeans.explain.leaf_boxes import leaf_boxes
 from treemeans.explain.phrases import all_of
 from treemeans.explain.unseen_categories import UnseenCategories
 from treemeans.tree import ThresholdTree
+from treemeans.value_set import ValueSet
 
 
 class LeafReasons:
     """The conditions of each leaf in words; all rows of a leaf share them.
 
     Only a row with a value that was not seen in training, a category or a whole number beyond all
-    others, has words of its own.
+    others, has words of its own; and where a set is too long to be listed, the rows of each
+    category, which is then among those that are.
 
     Parameters
     ----------
@@ -88,17 +92,40 @@ class LeafReasons:
         """
         leaf = self._tree.apply(X) if leaf is None else leaf
         unseen = UnseenCategories(self._tree, self._columns, X).named(names or {})
-        return self.words_of(leaf, unseen)
+        return self.words_of(leaf, unseen, self._own_categories(X, leaf))
+
+    def _own_categories(self, X: Any, leaf: NDArray[np.int32]) -> dict[str, NDArray[np.intp]]:
+        """Reasons that list the own categories of rows, where sets are long; and these rows."""
+        found: dict[str, NDArray[np.intp]] = {}
+        for node, box in self._boxes.items():
+            long = [f for f, values in box.items() if _is_shortened(self._columns[f], values)]
+            rows = np.flatnonzero(leaf == node) if long else np.empty(0, dtype=np.intp)
+            if not len(rows):
+                continue
+            codes, which = np.unique(
+                np.nan_to_num(X[rows][:, long], nan=UNSEEN), axis=0, return_inverse=True
+            )
+            for i, values in enumerate(codes.tolist()):
+                own = {f: code for f, code in zip(long, values, strict=True) if code != UNSEEN}
+                text = all_of(self._reader.for_values(own).conditions(box))
+                found[text] = rows[which.ravel() == i]
+        return found
 
     def words_of(
-        self, leaf: NDArray[np.int32], unseen: UnseenCategories
+        self,
+        leaf: NDArray[np.int32],
+        unseen: UnseenCategories,
+        own: Mapping[str, NDArray[np.intp]] | None = None,
     ) -> tuple[NDArray[np.intp], list[str]]:
-        """For each row the number of its reason, and the reasons."""
-        number, texts = self._number[leaf], self._texts
+        """For each row the number of its reason, and the reasons.
+
+        ``own``: reasons of some rows that are not those of their leaves.
+        """
+        number, texts = self._number[leaf], list(self._texts)
+        for text, some in (own or {}).items():
+            number[some] = len(texts)
+            texts.append(text)
         rows = unseen.rows()
-        if not len(rows):
-            return number, texts
-        texts = list(texts)
         known: dict[str, int] = {}
         for row in rows.tolist():
             text = all_of(self.because(int(leaf[row]), row, unseen))
@@ -106,3 +133,8 @@ class LeafReasons:
             if number[row] == len(texts):
                 texts.append(text)
         return number, texts
+
+
+def _is_shortened(column: Column, values: ValueSet) -> bool:
+    """Whether a set of categories that a row must have is too long to be listed."""
+    return not column.lists_all and len(values.codes or ()) > MOST_LISTED + 1

@@ -23,6 +23,7 @@ _VALUES = {
     "number": re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*"),
     "date": re.compile(r"\s*\d{4}-\d\d-\d\d.*"),
     "boolean": re.compile(r"\s*(true|false)\s*", re.IGNORECASE),
+    "duration": re.compile(r"\s*[+-]?(\d+ days?,? ?)?[+-]?\d+:[0-5]\d:[0-5]\d(\.\d+)?\s*"),
 }
 _POINT = re.compile(r"\s*[+-]?\d+\.\d+\s*")
 _COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")

@@ -273,6 +273,8 @@ def _type_of(column: Column) -> str:
         return "boolean"
     if column.is_date:
         return "time" if column.typed else "count"
+    if column.kind == "duration":
+        return "duration"
     return "number"
 
 
@@ -437,7 +439,11 @@ def _parsed(batch: Any, types: dict[str, TextType], first_row: int = 1) -> pa.Ta
         try:
             arrays.append(parse_as(plain_values(values), found.name, found.decimal, found.unit))
         except UnparsableTextError as error:
-            what = {"time": "dates, written like 2024-12-31,", "boolean": "true or false"}
+            what = {
+                "time": "dates, written like 2024-12-31,",
+                "boolean": "true or false",
+                "duration": "durations, written like 02:15:00 or 1 days 02:15:00,",
+            }
             raise InputError(
                 f"Column {quoted(name)} must hold {what.get(found.name, 'numbers')} but has "
                 f"{quoted(error.value)} in data row {first_row + error.position}; correct it."

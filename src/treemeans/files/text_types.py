@@ -17,10 +17,16 @@ from pyarrow import csv as pacsv
 # What files write for a missing value in a column of numbers or dates.
 MISSING_WORDS = sorted({*pacsv.ConvertOptions().null_values, "NaT", "None"})
 UNITS = "%$€£¥"
-TYPES = ("boolean", "integer", "number", "date", "time", "amount")
+TYPES = ("boolean", "integer", "number", "date", "time", "duration", "amount")
 _LEADING_ZERO = r"^[+-]?0\d"
 _ISO_DATE = r"^\d{4}-\d\d-\d\d"
 _OTHER_DATE = r"^(\d\d?[./-]\d\d?[./-]\d{4}|\d\d?/\d\d?/\d\d|\d{4}[./]\d\d?[./]\d\d?)\b"
+# Such as 02:15:00, 1 days 02:00:00, 3 days or, as pandas writes minus one hour, -1 days +23:00:00.
+_DURATION = (
+    r"^(?P<sign>[+-]?)(?:(?P<days>\d{1,6}) days?,? ?)?"
+    r"(?P<clock_sign>[+-]?)(?:(?P<hours>\d{1,7}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d)"
+    r"(?:\.(?P<fraction>\d{1,9}))?)?$"
+)
 _SEPARATED_NUMBER = r"^[+-]?(\d{1,3}([.,' ]\d{3})+|\d+)([.,]\d+)?$"
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _TIMESTAMPS = (
@@ -105,6 +111,8 @@ class TextType:
             return all_match(present, _ISO_DATE) and try_cast(present, pa.date32()) is not None
         if name == "time":
             return all_match(present, _ISO_DATE) and _timestamps(present) is not None
+        if name == "duration":
+            return parse_durations(present) is not None
         return self._holds_amounts(present)
 
     def _holds_amounts(self, present: Any) -> bool:
@@ -181,6 +189,8 @@ def _parse(stripped: Any, name: str, decimal: str, unit: str) -> Any | None:
         return try_cast(stripped, pa.date32())
     if name == "time":
         return _timestamps(stripped)
+    if name == "duration":
+        return parse_durations(stripped)
     found = try_cast(with_decimal_point(stripped, decimal), pa.float64())
     return parse_amounts(stripped, decimal, unit) if found is None else found
 
@@ -241,6 +251,45 @@ def parse_amounts(stripped: Any, decimal: str, unit: str = "") -> Any | None:
         return None
     bare = pc.replace_substring_regex(bare, thousands, "")
     return try_cast(with_decimal_point(bare, decimal), pa.float64())
+
+
+def parse_durations(stripped: Any) -> Any | None:
+    """Stripped text as durations in microseconds; None if something is none.
+
+    Examples
+    --------
+    >>> found = parse_durations(pa.array(["02:15:00", "1 days 00:00:01.5", "-1 days +23:00:00"]))
+    >>> pc.cast(found, pa.int64()).to_pylist()
+    [8100000000, 86401500000, -3600000000]
+    """
+    fields = pc.extract_regex(stripped, _DURATION)
+    if isinstance(fields, pa.ChunkedArray):
+        fields = fields.combine_chunks()
+    if fields.null_count != stripped.null_count:
+        return None
+    sign, clock_sign = (pc.struct_field(fields, name) for name in ("sign", "clock_sign"))
+    has_days = pc.not_equal(pc.struct_field(fields, "days"), "")
+    has_clock = pc.not_equal(pc.struct_field(fields, "hours"), "")
+    if not pc.all(pc.or_(has_days, has_clock), min_count=0).as_py():
+        return None
+    clock = pa.scalar(0, pa.int64())
+    for name, factor in (("hours", 60), ("minutes", 60), ("seconds", 1_000_000)):
+        clock = pc.multiply(pc.add(clock, _whole_field(fields, name)), factor)
+    fraction = pc.utf8_slice_codeunits(
+        pc.utf8_rpad(pc.struct_field(fields, "fraction"), 6, "0"), 0, 6
+    )
+    clock = pc.add(clock, pc.cast(fraction, pa.int64()))
+    days = pc.multiply(_whole_field(fields, "days"), 86_400_000_000)
+    # The clock has its own sign, or else that of the days.
+    minus = pc.equal(pc.if_else(pc.equal(clock_sign, ""), sign, clock_sign), "-")
+    clock = pc.if_else(minus, pc.negate(clock), clock)
+    days = pc.if_else(pc.equal(sign, "-"), pc.negate(days), days)
+    return pc.cast(pc.add(days, clock), pa.duration("us"))
+
+
+def _whole_field(fields: Any, name: str) -> Any:
+    """A field of digits as whole numbers; 0 where it is not written."""
+    return pc.cast(pc.replace_substring_regex(pc.struct_field(fields, name), "^$", "0"), pa.int64())
 
 
 def parse_booleans(stripped: Any) -> Any | None:

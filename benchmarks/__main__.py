@@ -8,6 +8,8 @@ from importlib import import_module
 COMMANDS = {
     "speed": ("benchmarks.speed", "seconds and memory of a fit (SPEED.md); two builds in turns"),
     "quality": ("benchmarks.quality", "what the trees of all methods cost (QUALITY.md)"),
+    "rivals": ("benchmarks.rivals", "the search beside every other method (RIVALS.md)"),
+    "proofs": ("benchmarks.proofs", "what is proven of small trees (PROOFS.md)"),
     "scale": ("benchmarks.scale", "how the cost of partitioned fits grows (SCALE.md)"),
     "paper": ("benchmarks.paper.evaluation", "the ExKMC paper's evaluation (RESULTS.md)"),
     "costs": ("benchmarks.costs", "labels beside CART, and k-medians (COSTS.md)"),

@@ -18,7 +18,14 @@ from typing import Any
 from benchmarks.tables import Table
 
 HERE = Path(__file__).resolve().parent
-PAGES = {"speed": "SPEED.md", "quality": "QUALITY.md", "scale": "SCALE.md", "paper": "RESULTS.md"}
+PAGES = {
+    "speed": "SPEED.md",
+    "quality": "QUALITY.md",
+    "scale": "SCALE.md",
+    "paper": "RESULTS.md",
+    "proofs": "PROOFS.md",
+    "rivals": "RIVALS.md",
+}
 MARKED = re.compile(r"(<!-- begin ([^>]+) -->\n)(.*?)(<!-- end \2 -->)", re.DOTALL)
 PACKAGES = ("treemeans", "numpy", "scipy", "scikit-learn")
 

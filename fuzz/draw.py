@@ -249,8 +249,12 @@ def draw_number_case(rng: Rng) -> Case:
     parameters = draw_reference(rng, X, storage)
     for name, draw in PARAMETERS.items():
         parameters[name] = draw(rng, X, parameters)
+    if n <= 12 and parameters["refine"] == "none" and _own(X, parameters, 4).random() < 0.05:
+        parameters |= {"refine": "optimal", "search_rounds": 2}  # tiny tables, whose bounds are met
     large = n > 1000 and parameters["refine"] == "search"
-    if large or (parameters["refine"] == "optimal" and (n > 16 or parameters["n_clusters"])):
+    limited = any(parameters[name] is not None for name in ("min_cluster_size", "max_cluster_size"))
+    proved = n <= 16 and not parameters["n_clusters"] and not limited
+    if large or (parameters["refine"] == "optimal" and not proved):
         parameters["refine"] = "local"  # the others take long
         parameters["search_rounds"] = None
     return Case(X, storage, weights, parameters, int(rng.integers(2**31)))

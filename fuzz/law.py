@@ -204,9 +204,17 @@ def cost_to(X: Floats, centers: Floats, weights: Floats) -> float:
 
 def rounding(trial: Trial) -> float:
     """What fixed point may add to or take off a surrogate cost: the largest of all, by 2**60."""
-    X, w, centers = trial.space, trial.case.row_weights, trial.model.reference_centers_
+    X, w = trial.space, trial.case.row_weights
+    centers = [*trial.model.reference_centers_, *trial.model._fit_result.centers]
     largest = max(cost_to(X, c, w) for c in centers)
     return largest * max(1.0, len(X), float(w.sum() / w.max())) * 2.0**-58
+
+
+def lost_beside_outliers(trial: Trial, cost: float) -> float:
+    """What a cost may be off by because means are rounded: clusters may be far from each other."""
+    X, w = trial.space.astype(np.longdouble), trial.case.row_weights
+    away = X - (w @ X) / w.sum()
+    return float(8 * np.finfo(float).eps * np.sqrt(w @ (away**2).sum(axis=1)) * np.sqrt(cost))
 
 
 def is_ordinary(case: Case) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import traceback
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from fuzz.law import (
     is_ordinary,
     kmeans_cost,
     law,
+    lost_beside_outliers,
     near,
     rounding,
 )
@@ -41,6 +43,8 @@ def refusal(trial: Trial) -> None:
     assert "\n" not in message, message
     assert len(message) < 400, message
     expected = "but base_tree already has" in message or "n_samples=" in message
+    if trial.case.storage == "float32" and "at least one non-zero" in message:
+        return  # scikit-learn's k-means takes the weights as float32 too
     expected |= "No column is left to cluster by" in message
     expected |= trial.case.cost in ("labels", "table") and "compares means of clusters" in message
     if trial.case.parameters.get("protected"):
@@ -75,6 +79,7 @@ def costs(trial: Trial) -> None:
     centers = trial.model._fit_result.centers
     for model in trial.sizes():
         truth = kmeans_cost(X, model.labels_, w)
+        smallest += lost_beside_outliers(trial, truth)
         assert near(model.inertia_, truth, DIGITS, smallest), ("inertia_", model.inertia_, truth)
         surrogate = cost_to(X, centers[model.labels_], w)
         stated = model.surrogate_inertia_
@@ -202,6 +207,7 @@ def refined(trial: Trial) -> None:
     X, w = trial.space, trial.case.row_weights
     smallest = 1e-28 * float(w @ (X.astype(np.longdouble) ** 2).sum(axis=1)) + 1e-300
     before, after = promised(plain), promised(trial.model)
+    smallest += lost_beside_outliers(trial, plain.inertia_)
     assert after <= before * (1 + DIGITS) + smallest, (before, after)
     assert trial.model.n_leaves_ <= max(
         plain.n_leaves_,
@@ -223,12 +229,25 @@ def certificate(trial: Trial) -> None:
     stated = model.inertia_ if by_means else model.surrogate_inertia_
     assert near(found.cost, stated, 1e-8, slack), (found, stated)
     assert found.lower_bound <= found.cost * (1 + DIGITS) + slack, found
-    if by_means:
-        for base in ("imm", "exgreedy", "none"):
-            other = trial.fit(refine="none", search_rounds=None, base_tree=base)
-            within = other.path_["n_leaves"] <= found.n_leaves
-            least = other.path_["kmeans_cost"][within].min(initial=np.inf)
-            assert least >= found.lower_bound * (1 - DIGITS) - slack, (base, least, found)
+    for base in ("imm", "exgreedy", "emn", "kdtree", "none"):
+        for refinement in ("none", "local"):
+            other = trial.fit(refine=refinement, search_rounds=None, base_tree=base)
+            for size in other.path_["n_leaves"][other.path_["n_leaves"] <= found.n_leaves]:
+                known = other.with_leaves(int(size))
+                cost = known.inertia_ if by_means else _cost_to_fixed(trial, known)
+                enough = cost >= found.lower_bound * (1 - DIGITS) - slack
+                assert enough, (base, refinement, int(size), cost, found)
+
+
+def _cost_to_fixed(trial: Trial, other: Any) -> float:
+    """Cost of another tree to the centers of this one, every leaf with its cheapest."""
+    X, w = trial.space, trial.case.row_weights
+    leaf = other.apply(trial.case.table())
+    total = 0.0
+    for each in np.unique(leaf):
+        rows = leaf == each
+        total += min(cost_to(X[rows], c, w[rows]) for c in trial.model._fit_result.centers)
+    return total
 
 
 @law("sizes", share=0.3, applies=lambda case: is_grown(case))
@@ -239,7 +258,7 @@ def sizes(trial: Trial) -> None:
     n = trial.model.path_["n_leaves"]
     k = len(trial.model.reference_centers_)
     wanted = int(n[len(n) // 2])
-    if wanted < k:
+    if wanted < k or trial.case.parameters["base_tree"] == "given":  # which may have more leaves
         return
     other = trial.fit(max_leaf_nodes=wanted)
     small = trial.model.with_leaves(wanted)

@@ -12,8 +12,8 @@ from tests.rows import test_search_oracle
 
 
 def _has_limits(case: Case) -> bool:
-    names = ("max_depth", "allowed_features", "feature_costs")
-    limited = any(case.parameters[name] is not None for name in names)
+    names = ("max_depth", "allowed_features", "feature_costs", "protected")
+    limited = any(case.parameters.get(name) is not None for name in names)
     return limited or case.parameters["min_samples_leaf"] != 1
 
 

@@ -73,6 +73,7 @@ def threads(trial: Trial) -> None:
         and case.storage not in SPARSE
         and case.parameters["base_tree"] in PARTITIONED_BASES
         and case.parameters["refine"] != "optimal"
+        and case.parameters.get("protected") is None  # which needs all rows in one memory
         and case.n_rows < 400
     ),
 )

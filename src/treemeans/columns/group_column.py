@@ -98,6 +98,8 @@ class GroupColumn:
         0.0
         """
         weight = np.ones(len(labels)) if weights is None else weights
+        # Times a power of two, so that squares of weights do not overflow.
+        weight = np.ldexp(weight, -int(np.frexp(weight.max(initial=1.0))[1]))
         if self.numbers is not None:
             return _variance_between(self.numbers, labels, weight)
         shape = (int(labels.max(initial=0)) + 1, len(self.texts))

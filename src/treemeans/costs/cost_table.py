@@ -126,7 +126,8 @@ class CostTable:
     ) -> Self:
         """Of costs in floats, which are overwritten."""
         totals = _core.total_regrets(regret, weights, n_threads)
-        with np.errstate(over="ignore"):  # `Scales.of` refuses what overflows
+        # `Scales.of` refuses what overflows, or is infinite in a row without weight.
+        with np.errstate(over="ignore", invalid="ignore"):
             total_base = float(base.sum() if weights is None else base @ weights)
         scales = Scales.of(
             float(totals.max(initial=0.0)),

@@ -165,12 +165,16 @@ def _find_decimal(text: str, delimiter: str) -> str:
 
 def _read_names(source: TableSource, delimiter: str) -> list[str]:
     """The names of the columns, as pyarrow reads them."""
-    head = io.BytesIO(source.head)
+    # pyarrow shows a row of the wrong length to the handler as text, and prints that it cannot.
+    line, end, rest = source.head.partition(b"\n")
+    head = line + end + rest.decode("utf-8", "replace").encode("utf-8")
     text_format = TextFormat([], delimiter, ".")
     parse_options = _parse_options(text_format, invalid_row_handler=lambda row: "skip")
-    read_options = pacsv.ReadOptions(block_size=len(source.head) + 1)
+    read_options = pacsv.ReadOptions(block_size=len(head) + 1)
     try:
-        names: list[str] = pacsv.open_csv(head, read_options, parse_options).schema.names
+        names: list[str] = pacsv.open_csv(
+            io.BytesIO(head), read_options, parse_options
+        ).schema.names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _parse_error(source, text_format, error) from error
     return names

@@ -62,7 +62,7 @@ def _cut_at(
     order = np.argsort(values, kind="stable")
     ordered, passed = values[order], np.cumsum(weights[order])
     places = np.flatnonzero(ordered[:-1] < ordered[1:])
-    if not len(places):
+    if not len(places) or passed[-1] == 0:
         return None
     off = np.abs(passed[places] / passed[-1] - share)
     place = int(places[off.argmin()])

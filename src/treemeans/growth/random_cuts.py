@@ -40,6 +40,8 @@ def random_cuts(
     features = np.flatnonzero(growing.table.comparable)
     whole = centers if not growing.table.bins.mixed else centers[:, features]
     placed = np.flatnonzero(np.isfinite(whole).all(axis=1))
+    if not len(placed):  # no cut is between centers: the tree stays one leaf
+        return
     scales = _Scales.of(centers[np.ix_(placed, features)], law)
     queue = deque([(0, np.arange(len(placed)))])
     while queue:

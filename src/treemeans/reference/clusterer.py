@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
@@ -47,7 +48,8 @@ def fitted_clone(estimator: Any, X: Any, sample_weight: Any, random_state: Any) 
         }
         estimator.set_params(**seeds)
     if sample_weight is None:
-        return estimator.fit(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # costs that overflow are refused later
+            return estimator.fit(X)
     last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", estimator)
     if not has_fit_parameter(last[1], "sample_weight"):
         raise ValueError(
@@ -55,7 +57,8 @@ def fitted_clone(estimator: Any, X: Any, sample_weight: Any, random_state: Any) 
             "Fit the reference yourself and pass it fitted."
         )
     prefix = f"{last[0]}__" if last[0] else ""
-    return estimator.fit(X, **{f"{prefix}sample_weight": sample_weight})
+    with np.errstate(over="ignore", invalid="ignore"):
+        return estimator.fit(X, **{f"{prefix}sample_weight": sample_weight})
 
 
 def check_clusterer(clusterer: Any) -> None:

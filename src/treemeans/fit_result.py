@@ -168,8 +168,8 @@ class FitResult:
             sizes[n_leaves], path[i] = Pruning(inner, label), row
             inherited = label[ancestor][tree.leaves]
         tree = replace(tree, label=sizes[tree.n_leaves].label)
-        columns = plain_columns(tree.n_features)
-        return replace(self, tree=tree, sizes=sizes, path=path, columns=columns)
+        columns, leaves = plain_columns(tree.n_features), self.leaves.without_rows()
+        return replace(self, tree=tree, sizes=sizes, path=path, columns=columns, leaves=leaves)
 
     def _path_row(
         self, tree: ThresholdTree, n_leaves: int, labels: NDArray[np.int32]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from treemeans import baselines
     from treemeans.columns import Column
     from treemeans.estimator import ExKMC
+    from treemeans.explain.warning_record import BadSegmentWarning
     from treemeans.export.graphviz import export_graphviz
     from treemeans.export.onnx_graph import export_onnx
     from treemeans.export.sklearn_tree import export_sklearn
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "BadSegmentWarning",
     "Column",
     "ExKMC",
     "FastKMeans",
@@ -53,6 +55,7 @@ __all__ = [
 # Names are imported when they are first used: scikit-learn takes seconds to import, and the
 # command line must be able to say that it was stopped in the meantime.
 _MODULES = {
+    "BadSegmentWarning": "explain.warning_record",
     "Column": "columns",
     "ExKMC": "estimator",
     "FastKMeans": "reference",

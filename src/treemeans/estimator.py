@@ -554,3 +554,4 @@ class ExKMC(TreeEstimator):
             self.schema_ = rows.schema
         self.n_iter_ = 1 + rounds
         self._set_fitted_attributes(self._fit_result.tree.n_leaves)
+        self._show_warnings()

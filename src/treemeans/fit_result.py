@@ -26,6 +26,7 @@ from treemeans.costs import (
 from treemeans.explain.cluster_names import automatic_names, checked_names
 from treemeans.explain.group_figures import GroupFigures
 from treemeans.explain.model_facts import Facts
+from treemeans.explain.segment_warnings import may_warn
 from treemeans.explain.warning_record import SegmentWarning
 from treemeans.growth import InMemoryTree
 from treemeans.optimal.certificate import Certificate
@@ -240,6 +241,14 @@ class FitResult:
         if self.reference.start_agreement is not None:
             found["start_agreement"] = tuple(self.reference.start_agreement.tolist())
         return found
+
+    def may_warn(self) -> bool:
+        """Whether there may be warnings about the clusters of the full tree."""
+        if self.warnings:
+            return True
+        counts = self._row_counts(self.tree.n_leaves)
+        n_rows, starts = counts.get("n_rows", ()), counts.get("start_agreement", ())
+        return may_warn(self.tree, self.columns, n_rows, starts)
 
     def with_groups(self, groups: GroupFigures) -> FitResult:
         """The same, with what the clusters say about groups of rows."""

@@ -32,6 +32,7 @@ from treemeans.explain.warning_record import BadSegmentWarning
 from treemeans.fit_result import FitResult, group_means
 from treemeans.growth import InMemoryTree
 from treemeans.limits import Limits
+from treemeans.monitor.segment_checks import look_in_passing
 from treemeans.reference import Reference, fit_reference
 from treemeans.rows import Table, as_points
 from treemeans.threads import n_threads
@@ -229,13 +230,16 @@ class TreeEstimator(TreeModel):
         counted = columns_to_count(data.table.n_features, cut, result.spread)
         sample = sample_rows(data.X, data.weights, counted)
         result = replace(result, tree=tree.with_gap(seen.gap), short=short, histograms=sample)
+        if isinstance(data.cost, KMeansCost):
+            shown = look_in_passing(data.cost.rows, data.weights, result.reference.centers)
+            result = replace(result, warnings=shown)
         self._fit_result = result.read_as(columns)
         self._set_fitted_attributes(tree.n_leaves)
-        if getattr(self, "verbose", False):
-            self._show_warnings()
+        self._show_warnings()
 
     def _show_warnings(self) -> None:
         """Show what is wrong with the clusters as one Python warning."""
-        found = " ".join(map(str, self.warnings_))
-        if found:
-            warnings.warn(found, BadSegmentWarning, stacklevel=depth_in_package())
+        if self._fit_result.may_warn():
+            found = " ".join(map(str, self.warnings_))
+            if found:
+                warnings.warn(found, BadSegmentWarning, stacklevel=depth_in_package())

@@ -13,8 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import treemeans
 from treemeans import ExKMC, FastKMeans
 from treemeans.explain.segment_warnings import starts_disagree
-from treemeans.explain.warning_record import BadSegmentWarning
-from treemeans.monitor.segment_checks import compare_with_shuffles
+from treemeans.monitor.segment_checks import compare_with_shuffles, look_in_passing
 from treemeans.report.summarize import summarize
 
 
@@ -163,13 +162,90 @@ def test_what_was_checked_is_saved(tmp_path):
     assert "not compact" in kinds(treemeans.load(tmp_path / "model.json"))
 
 
-def test_fit_shows_them_if_asked():
-    X = with_outlier()
-    with pytest.warns(BadSegmentWarning, match="single one of 121 rows"):
-        ExKMC(3, max_leaf_nodes=3, random_state=0, verbose=1).fit(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+def warned(model, X):
+    """The Python warnings about segments of a fit."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        model.fit(X)
+    return [each for each in found if each.category is treemeans.BadSegmentWarning]
+
+
+def test_fit_shows_all_of_them_as_one_warning():
+    X = np.concatenate([with_outlier(), [[0.0, -900.0]]])
+    (shown,) = warned(ExKMC(4, max_leaf_nodes=4, random_state=0), X)
+    assert str(shown.message).count("has a single one of 122 rows") == 2
+    assert shown.filename == __file__
+    (shown,) = warned(ExKMC(3, reference=FastKMeans(3), random_state=0), with_outlier())
+    assert "row 120" in str(shown.message)
+
+
+def test_fit_is_silent_where_nothing_is_wrong():
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 3, 300)
+    mixed = pd.DataFrame(
+        {
+            "spend": groups * 40.0 + rng.normal(size=300),
+            "plan": np.array(["a", "b"])[rng.integers(0, 2, 300)],
+            "age": rng.normal(40, 3, 300) + 20 * groups,
+        }
+    )
+    for model, X in (
+        (ExKMC(3, random_state=0), load_iris().data),
+        (ExKMC(4, random_state=0), blobs(SQUARE, 50)),
+        (ExKMC(4, random_state=0), sparse.csr_matrix(blobs(SQUARE, 50))),
+        (ExKMC(3, random_state=0), mixed),
+    ):
+        assert warned(model, X) == []
+    centers = 6.0 * rng.normal(size=(4, 250))
+    large = centers[rng.integers(4, size=4200)] + rng.normal(size=(4200, 250))
+    assert warned(ExKMC(4, random_state=0), large) == []
+
+
+def test_fit_compares_large_tables_with_shuffles():
+    X = np.random.default_rng(1).normal(size=(4200, 250))
+    (shown,) = warned(ExKMC(2, reference=X[:2], random_state=0), X)
+    assert "no more compact than those of k-means on shuffled columns" in str(shown.message)
+    found = look_in_passing(sparse.csr_matrix(X), None, X[:2])
+    assert [each.kind for each in found] == ["not compact"]
+    assert look_in_passing(X[:100], None, X[:2]) == ()  # it would take much of the fit
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_not_looked_at_has_no_warning(seed):
+    # Rules take longer than many fits: a fit makes them only if there may be a warning.
+    rng = np.random.default_rng(seed)
+    n = 120
+    X = pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "b": rng.integers(0, 2, n),
+            "c": np.array(["x", "y", "z"])[rng.integers(0, 3, n)],
+            "d": rng.exponential(size=n) ** 3,
+        }
+    )
+    seen = set()
+    for k, leaves, scale in ((2, 2, "none"), (3, 6, "auto"), (5, 5, "auto"), (4, 9, "none")):
+        model = ExKMC(k, max_leaf_nodes=leaves, scale=scale, random_state=seed).fit(X)
+        may = model._fit_result.may_warn()
+        seen.add(may)
+        assert may or model.warnings_ == ()
+    assert True in seen
+
+
+def test_reports_check_the_rows_they_are_given(tmp_path):
+    X = np.random.default_rng(1).normal(size=(400, 5))
+    model = ExKMC(4, random_state=0).fit(X)
+
+    def said(model, X):
+        return [each["what"] for each in summarize(model, X)["warnings"]]
+
+    assert not any("shuffled" in each for each in said(model, None))
+    assert any("shuffled" in each for each in said(model, X))
+    assert "not compact" not in kinds(model)  # the model is as it was
+    good = blobs(SQUARE, 50)
+    assert said(ExKMC(4, max_leaf_nodes=4, random_state=0).fit(good), good) == []
+    model.report(tmp_path / "page.html", X)
+    assert "shuffled columns" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_model_without_its_pipeline_says_so(tmp_path):

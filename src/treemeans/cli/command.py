@@ -44,9 +44,12 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
         try:
             import treemeans.estimator  # noqa: F401  # the slow imports, before anything is written
 
+            from treemeans.explain.warning_record import BadSegmentWarning
+
             interrupt.forget()
             interrupt.raise_keyboard_interrupt()
             with warnings.catch_warnings():
+                warnings.simplefilter("ignore", BadSegmentWarning)  # rules show what is wrong
                 if not debug:
                     warnings.showwarning = _one_line
                 for name, group in groups.items():

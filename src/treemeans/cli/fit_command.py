@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from treemeans.cli.load_table import LoadedTable, TableInput, check_clusters
 from treemeans.cli.names_file import read_names
 from treemeans.cli.output_files import check_outputs
 from treemeans.explain.suggest_leaves import suggested_leaves
-from treemeans.explain.warning_record import BadSegmentWarning
 from treemeans.files.file_errors import InputError
 from treemeans.files.file_schema import ReadOptions
 
@@ -65,9 +63,7 @@ def fit_model(table: LoadedTable, settings: FitSettings, console: Console) -> Ex
         path = grown.fit(rows, groups=groups).path_
         settings = replace(settings, leaves=suggested_leaves(path))
     model = _estimator(settings, reference, progress=console.shows_progress, more=more)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BadSegmentWarning)  # the rules show them
-        model.fit(rows, groups=groups)
+    model.fit(rows, groups=groups)
     return model.with_columns(columns=table.columns) if is_plain else model
 
 

@@ -15,6 +15,7 @@ from treemeans.columns.number_text import format_rows
 from treemeans.explain.model_facts import Facts
 from treemeans.explain.rules import ClusterRules
 from treemeans.explain.warning_record import SegmentWarning
+from treemeans.tree import ThresholdTree, parents_first
 from treemeans.value_set import ValueSet
 
 SMALL = 0.01  # share of the rows below which a cluster is small
@@ -45,6 +46,32 @@ def segment_warnings(facts: Facts, clusters: Sequence[ClusterRules]) -> tuple[Se
     ):
         found += starts_disagree(facts.start_agreement)
     return (*found, *shown)
+
+
+def may_warn(
+    tree: ThresholdTree, columns: Columns, n_rows: Sequence[int], start_agreement: Sequence[float]
+) -> bool:
+    """Whether there may be a warning, for a fraction of the time that rules take to make.
+
+    Only a cluster that is one category needs rules. All its leaves then lie below cuts of the
+    column.
+    """
+    if len(start_agreement) > 1 and np.median(np.asarray(start_agreement)) < AGREEMENT:
+        return True
+    label, weight = tree.label[tree.leaves], tree.weight[tree.leaves]
+    size = np.bincount(label, weight, minlength=tree.n_clusters)
+    if 1 in n_rows or ((size > 0) & (size < SMALL * size.sum())).any():
+        return True
+    above: list[set[int]] = [set() for _ in range(tree.n_nodes)]  # categories cut above a node
+    for node in parents_first(tree.left, tree.right):
+        feature = int(tree.feature[node])
+        if feature >= 0:
+            told = {feature} if columns[feature].kind in _ONE_CATEGORY else set()
+            above[tree.left[node]] = above[tree.right[node]] = above[node] | told
+    return any(
+        set.intersection(*(above[leaf] for leaf in tree.leaves[label == cluster].tolist()))
+        for cluster in np.unique(label).tolist()
+    )
 
 
 def starts_disagree(agreement: Sequence[float]) -> list[SegmentWarning]:

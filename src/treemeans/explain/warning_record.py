@@ -8,7 +8,14 @@ KINDS = ("single row", "small", "one category", "not compact", "starts")
 
 
 class BadSegmentWarning(UserWarning):
-    """What ``fit`` shows with ``verbose=1`` if there is a `SegmentWarning`."""
+    """What ``fit`` warns of, one warning with the sentences of all `SegmentWarning`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from treemeans import BadSegmentWarning
+    >>> warnings.filterwarnings("ignore", category=BadSegmentWarning)
+    """
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from treemeans.explain.cluster_names import checked_names
 from treemeans.explain.rules import Rules
 from treemeans.explain.warning_record import SegmentWarning
 from treemeans.fit_result import FitResult
+from treemeans.model_file.saved_parameters import NotSaved
 from treemeans.monitor.confidence import Confidence, measure_confidence
 from treemeans.monitor.drift import measure_drift
 from treemeans.monitor.drift_result import Drift, DriftLimits
@@ -57,7 +58,8 @@ class MonitorMixin:
 
         Clusters of a single row or of less than 1 % of the rows, clusters that are one category,
         starts of k-means that disagree; and what ``check_segments`` found in the rows. ``rules()``
-        and reports show them; ``fit`` shows them as Python warnings if ``verbose`` is 1 or more.
+        and reports show them, and ``fit`` shows them as one Python warning, a
+        `BadSegmentWarning`.
 
         Examples
         --------
@@ -79,7 +81,9 @@ outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer clu
 
         They are added to ``warnings_``: clusters that are no more compact than those of k-means
         on the same columns, each shuffled by itself; and, if the reference does not say, whether
-        its starts disagree. Looks at up to 2,000 rows, and takes about a second at most.
+        its starts disagree. Looks at up to 2,000 rows, and takes about a second at most. Reports
+        with a table do this by themselves, and ``fit`` does where it takes little of its time, on
+        tables of a million values or more.
 
         Parameters
         ----------
@@ -110,6 +114,13 @@ outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer clu
         model = copy.copy(self)
         model._fit_result = replace(self._fit_result, warnings=found)
         return model
+
+    def _with_checked_segments(self, X: Any) -> Self:
+        """The model after `check_segments`; unchanged if that is done, or cannot be done."""
+        record = self._fit_result
+        if record.warnings or isinstance(record.reference.pipeline, NotSaved):
+            return self
+        return self.check_segments(X)
 
     def with_names(self, names: Sequence[str] | Mapping[int, str] | None) -> Self:
         """The same model, with names for its clusters, which rules, plots and exports use.

@@ -31,9 +31,12 @@ from treemeans.validation import check_weights
 
 Floats = NDArray[np.float64]
 
-LEVEL = 0.05
-_SHUFFLES = 19  # the least number with which a share of 1 / (shuffles + 1) is at most LEVEL
+_SHUFFLES = 19  # of which none is as cheap, in 5 % of tables whose columns are independent
+_SHUFFLES_IN_FIT = 5  # fewer, so that more is missed, and no more is warned of than with all
 _ROWS = 2000  # that are looked at
+_LARGE = 1_000_000  # values of a table from which on a look takes little of a fit
+_FEW_ROWS = 500  # for a first look in a fit
+_CLEAR = 0.8  # share of a shuffle's cost below which clusters are far more compact
 _MOST_VALUES = 4_000_000  # of a sparse sample that is made dense to be shuffled
 _STARTS = 2  # of k-means on the rows and on each shuffle
 _ROUNDS = 30
@@ -55,26 +58,66 @@ def check_rows(model: Any, X: Any, sample_weight: Any, seed: int) -> tuple[Segme
     raw, X = X, model._validate(X, reset=False)
     weights = check_weights(X, sample_weight)
     rows = X if reference.pipeline is None else reference.space(X, raw)
-    if sparse.issparse(rows):
-        rows = rows.tocsr()
     rng = np.random.default_rng(seed)
-    chosen = _sample(rows, weights, rng)
-    some = rows[chosen]
-    if some.dtype.kind != "f":
-        some = some.astype(np.float64)
-    weight = None if weights is None else weights[chosen]
+    some = _sampled(rows, weights, _ROWS, rng)
     k = reference.n_clusters
-    if k < 2 or len(chosen) < _LEAST_ROWS * k:
+    if k < 2 or len(some.weights) < _LEAST_ROWS * k:
         return ()
     with one_thread():
-        found = shuffle_warnings(some, weight, reference.centers, rng)
+        found = shuffle_warnings(some.X, some.weights, reference.centers, rng)
         if reference.start_agreement is None:
-            found += starts_disagree(_agreement(some, weight, reference.centers, rng))
+            found += starts_disagree(_agreement(some, reference.centers, rng))
     return tuple(found)
 
 
+def look_in_passing(
+    rows: Any, weights: Floats | None, centers: Floats
+) -> tuple[SegmentWarning, ...]:
+    """The comparison with shuffles as a part of a fit: only where it takes little of its time.
+
+    That is on large tables. First one shuffle of a few rows is clustered: where it costs much more
+    than the rows themselves, there is nothing to warn of, and most tables end here.
+
+    Parameters
+    ----------
+    rows : in the space of the centers
+    """
+    k = len(centers)
+    if k < 2 or rows.shape[0] * rows.shape[1] < _LARGE:
+        return ()
+    rng = np.random.default_rng(0)
+    few = _sampled(rows, weights, _FEW_ROWS, rng)
+    if len(few.weights) < _LEAST_ROWS * k:
+        return ()
+    with one_thread():
+        if not _is_doubtful(few, centers, rng):
+            return ()
+        some = _sampled(rows, weights, _ROWS, rng)
+        return tuple(shuffle_warnings(some.X, some.weights, centers, rng, _SHUFFLES_IN_FIT))
+
+
+def _is_doubtful(few: LloydRows, centers: Floats, rng: np.random.Generator) -> bool:
+    """Whether a single shuffle is, or one of its clusters, almost as compact as the rows."""
+    moved, shift = near_origin(few.X)
+    start = np.asarray(centers - shift, dtype=np.float64)
+    table = LloydRows.of(moved, few.weights, 1e-4)
+    shuffle = LloydRows(rng.permuted(moved, axis=0), table.weights, table.tol)
+    costs = [
+        each.run(each.rows(seed_centers(each, len(start), 1, rng)[0]), _ROUNDS).cost
+        for each in (table, shuffle)
+    ]
+    if costs[0] > _CLEAR * costs[1]:
+        return True
+    with np.errstate(invalid="ignore"):
+        return bool((_spread(table, start) > _CLEAR * _spread(shuffle, start)).any())
+
+
 def shuffle_warnings(
-    rows: Any, weights: Floats | None, centers: Floats, rng: np.random.Generator
+    rows: Any,
+    weights: Floats | None,
+    centers: Floats,
+    rng: np.random.Generator,
+    n_shuffles: int = _SHUFFLES,
 ) -> list[SegmentWarning]:
     """That the clusters, or some of them, are no more compact than those of shuffled columns.
 
@@ -82,11 +125,11 @@ def shuffle_warnings(
     ----------
     rows : in the space of the centers
     """
-    dense = rows.toarray() if sparse.issparse(rows) else rows
-    test = compare_with_shuffles(dense, weights, centers, rng)
-    if test.share > LEVEL and test.uniform_share <= LEVEL:
+    test = compare_with_shuffles(rows, weights, centers, rng, n_shuffles)
+    level = 1.0 / (n_shuffles + 1)
+    if test.share > level and test.uniform_share <= level:
         return []  # single columns show the groups
-    if test.share > LEVEL:
+    if test.share > level:
         return [
             SegmentWarning(
                 "not compact",
@@ -117,6 +160,7 @@ class ShuffleTest:
     Attributes
     ----------
     share : of the shuffles, the table itself included, that k-means clusters as cheaply
+        A comparison ends with the first that is as cheap.
     uniform_share : the same for tables of uniform columns; 0 if the shuffles say enough
     ratio : cost of the table's clusters, divided by the mean of the shuffles'
     loose : clusters whose rows are no closer to their center than the rows nearest to it are in
@@ -130,7 +174,11 @@ class ShuffleTest:
 
 
 def compare_with_shuffles(
-    rows: Floats, weights: Floats | None, centers: Floats, rng: np.random.Generator
+    rows: Floats,
+    weights: Floats | None,
+    centers: Floats,
+    rng: np.random.Generator,
+    n_shuffles: int = _SHUFFLES,
 ) -> ShuffleTest:
     """Cluster rows and shuffles of their columns alike, and compare the costs.
 
@@ -144,15 +192,16 @@ def compare_with_shuffles(
     start = np.asarray(centers - shift, dtype=np.float64)
     table = LloydRows.of(moved, weights, 1e-4)
     cost, own = _least_cost(table, len(start), rng), _spread(table, start)
-    shuffled_costs, spreads = [], []
-    for _ in range(_SHUFFLES):
+    shuffled_costs: list[float] = []
+    spreads = []
+    while len(shuffled_costs) < n_shuffles and not _as_cheap(cost, shuffled_costs):
         shuffle = LloydRows(rng.permuted(moved, axis=0), table.weights, table.tol)
         shuffled_costs.append(_least_cost(shuffle, len(start), rng))
         spreads.append(_spread(shuffle, start))
     mean = float(np.mean(shuffled_costs))
     share, uniform_share = _share(cost, shuffled_costs), 0.0
-    if share > LEVEL:
-        uniform_share = _share(cost, _uniform_costs(table, len(start), rng))
+    if _as_cheap(cost, shuffled_costs):
+        uniform_share = _share(cost, _uniform_costs(table, cost, len(start), n_shuffles, rng))
     with np.errstate(invalid="ignore"):
         no_closer = np.mean(np.array(spreads) <= own, axis=0) >= 0.5
     return ShuffleTest(
@@ -163,17 +212,23 @@ def compare_with_shuffles(
     )
 
 
+def _as_cheap(cost: float, others: list[float]) -> int:
+    return sum(other <= cost * (1.0 + 1e-12) for other in others)
+
+
 def _share(cost: float, others: list[float]) -> float:
     """The p-value of a permutation test: the table counts as one of its own shuffles."""
-    return (1 + sum(other <= cost * (1.0 + 1e-12) for other in others)) / (len(others) + 1)
+    return (1 + _as_cheap(cost, others)) / (len(others) + 1)
 
 
-def _uniform_costs(table: LloydRows, k: int, rng: np.random.Generator) -> list[float]:
+def _uniform_costs(
+    table: LloydRows, cost: float, k: int, n_tables: int, rng: np.random.Generator
+) -> list[float]:
     """Costs of k-means on uniform columns with the variances of the table's columns."""
     X = np.asarray(table.X, dtype=np.float64)
     half = math.sqrt(3.0) * X.std(axis=0)
-    found = []
-    for _ in range(_SHUFFLES):
+    found: list[float] = []
+    while len(found) < n_tables and not _as_cheap(cost, found):
         rows = LloydRows(
             rng.uniform(-half, half, X.shape), table.weights.astype(X.dtype), table.tol
         )
@@ -200,24 +255,27 @@ def _spread(rows: LloydRows, centers: Floats) -> Floats:
     return spread
 
 
-def _agreement(
-    rows: Any, weights: Floats | None, centers: Floats, rng: np.random.Generator
-) -> list[float]:
+def _agreement(some: LloydRows, centers: Floats, rng: np.random.Generator) -> list[float]:
     """Adjusted Rand index of starts of k-means and the model's own clustering."""
-    moved, shift = near_origin(rows)
-    table = LloydRows.of(moved, weights, 1e-4)
+    moved, shift = near_origin(some.X)
+    table = LloydRows.of(moved, some.weights, 1e-4)
     chosen = table.run(np.asarray(centers - shift, dtype=np.float64), 1)
     seeds = seed_centers(table, len(centers), _AGREEMENT_STARTS, rng)
     starts = [table.run(table.rows(seed), _AGREEMENT_ROUNDS) for seed in seeds]
     return [rand_index(one.labels, chosen.labels, table.weights) for one in starts]
 
 
-def _sample(rows: Any, weights: Floats | None, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Rows to look at: those with weight, or so many of them, in their order."""
+def _sampled(rows: Any, weights: Floats | None, most: int, rng: np.random.Generator) -> LloydRows:
+    """Dense rows to look at: those with weight, or so many of them, in their order."""
     there = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights)
-    most = _ROWS
     if sparse.issparse(rows):
+        rows = rows.tocsr()
         most = max(min(most, _MOST_VALUES // max(1, int(rows.shape[1]))), 1)
-    if len(there) <= most:
-        return there
-    return np.sort(rng.choice(there, most, replace=False))
+    if len(there) > most:
+        there = np.sort(rng.choice(there, most, replace=False))
+    some = rows[there]
+    dense = some.toarray() if sparse.issparse(some) else some
+    if dense.dtype.kind != "f":
+        dense = dense.astype(np.float64)
+    weight = np.ones(len(there)) if weights is None else weights[there]
+    return LloydRows(dense, np.asarray(weight, dtype=dense.dtype), 0.0)

@@ -36,7 +36,8 @@ def report_html(
     model : fitted model
         The page shows all sizes of its tree, and its own first.
     X : table of the training rows, optional
-        For histograms and medians.
+        For histograms and medians, and to warn of clusters that are no more compact than in
+        shuffled data.
     title : str, optional
     cluster_names : sequence of str, optional
         Names of the groups, in the order of the clusters.
@@ -101,7 +102,8 @@ def write_report(
     path : str or PathLike
         A file that exists is replaced.
     X : table of the training rows, optional
-        For histograms and medians.
+        For histograms and medians, and to warn of clusters that are no more compact than in
+        shuffled data.
     title : str, optional
     cluster_names : sequence of str, optional
         Names of the groups, in the order of the clusters.

@@ -90,7 +90,7 @@ def summarize(
         "fewest_rows": fewest,
         "warnings": [
             {"groups": list(each.clusters), "what": each.what, "advice": each.advice}
-            for each in model.warnings_
+            for each in (model if X is None else model._with_checked_segments(X)).warnings_
         ],
         "trust": trust_entries(stability),
         "alternatives": alternative_entries(alternatives),

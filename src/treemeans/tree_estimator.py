@@ -27,14 +27,14 @@ from treemeans.columns.encoded_table import (
     encode_numbers,
     encode_table,
 )
-from treemeans.costs import CosineCost, Cost, KMeansCost, KMediansCost, TableCost
+from treemeans.costs import Cost, KMeansCost, centered_cost
 from treemeans.explain.warning_record import BadSegmentWarning
 from treemeans.fit_result import FitResult, group_means
 from treemeans.growth import InMemoryTree
 from treemeans.limits import Limits
 from treemeans.monitor.segment_checks import look_in_passing
 from treemeans.reference import Reference, fit_reference
-from treemeans.rows import Table, as_points
+from treemeans.rows import Table
 from treemeans.threads import n_threads
 from treemeans.training_data import TrainingData
 from treemeans.training_histograms import columns_to_count, sample_rows
@@ -61,40 +61,19 @@ def price_reference(
     """The cost of the rows, and the reference with the centers of its clusters."""
     codes = reference.codes
     if reference.has_own_costs:
-        if reference.costs is None:
-            assert codes is not None  # of cost="labels"
-            base = np.zeros(len(codes))
-            regret = (codes[:, None] != np.arange(reference.n_clusters)).astype(np.float64)
-        else:
-            base, regret, _ = reference.costs.with_finite_costs(weights)
-        nearest = regret.argmin(axis=1).astype(np.int32) if codes is None else codes
+        own = reference.own_cost(weights, threads)
+        nearest = own.regret.argmin(axis=1).astype(np.int32) if codes is None else codes
         means = group_means(X, nearest, reference.n_clusters, weights)
-        own = TableCost(base, regret, codes, weights, threads)
         return own, replace(reference, centers=means)
     rows = X if reference.pipeline is None else reference.space(X, raw)
     check_not_tiny(rows)
-    cost = centered_cost(reference, rows, table, weights, threads)
+    points = table.points if reference.pipeline is None else None
+    cost = centered_cost(reference.cost, rows, weights, threads, points)
     if not reference.centers.shape[1]:
         assert codes is not None  # there are labels where there are no centers
         centers = cost.representatives(codes, reference.n_clusters)
         reference = replace(reference, centers=centers)
     return cost, reference
-
-
-def centered_cost(
-    reference: Reference,
-    rows: Any,
-    table: Table,
-    weights: NDArray[np.float64] | None,
-    threads: int,
-) -> Cost:
-    """The cost of rows, which are in the space of the centers, by the distance to centers."""
-    if reference.cost == "cosine":
-        return CosineCost.of(rows, weights, threads)
-    if reference.cost == "kmedians":
-        return KMediansCost.of(rows, weights, threads)
-    points = table.points if reference.pipeline is None else as_points(rows)
-    return KMeansCost(rows, points, weights, threads)
 
 
 class TreeEstimator(TreeModel):

@@ -1,6 +1,6 @@
 """Costs of rows at clusters, and of sets of rows with their best representatives."""
 
-from treemeans.costs.centered_prices import centered_prices
+from treemeans.costs.centered_prices import centered_cost, centered_prices
 from treemeans.costs.cosine_cost import CosineCost, DirectionStatistics
 from treemeans.costs.cost import COST_KINDS, OWN_COSTS, Clusters, Cost, GroupCosts
 from treemeans.costs.cost_table import SMALLEST, TOO_LARGE, TOO_SMALL, CostTable, Fixed, Scales
@@ -32,6 +32,7 @@ __all__ = [
     "TableStatistics",
     "Union",
     "UnionStatistics",
+    "centered_cost",
     "centered_prices",
     "rounded_mean",
     "shift_near",

@@ -1,4 +1,4 @@
-"""What rows cost at centers, by the name of the cost."""
+"""What rows cost at centers, by the name of the cost; and this cost."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.costs.cosine_cost import CosineCost, cosine_prices
+from treemeans.costs.cost import Cost
+from treemeans.costs.kmeans_cost import KMeansCost
+from treemeans.costs.kmedians_cost import KMediansCost
 from treemeans.rows import as_points
 
 Floats = NDArray[np.float64]
@@ -40,3 +43,18 @@ def centered_prices(
         return cosine_prices(unit.points, unit.zero, centers, n_threads)
     points = as_points(rows) if points is None else points
     return _core.price(points, centers, n_threads, cost == "kmedians")
+
+
+def centered_cost(
+    cost: str,
+    rows: Any,
+    weights: Floats | None,
+    n_threads: int,
+    points: _core.Points | None = None,
+) -> Cost:
+    """The cost of rows by their distance to centers; parameters as in `centered_prices`."""
+    if cost == "cosine":
+        return CosineCost.of(rows, weights, n_threads)
+    if cost == "kmedians":
+        return KMediansCost.of(rows, weights, n_threads)
+    return KMeansCost(rows, as_points(rows) if points is None else points, weights, n_threads)

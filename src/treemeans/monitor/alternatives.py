@@ -60,7 +60,9 @@ def find_alternatives(
     return Alternatives(
         own,
         tuple(
-            Alternative(one.model, search.names(one.groups), search.cost_ratio(one), one.agreement)
+            Alternative(
+                one.model, search.names(one.groups), search.ratio(one.cost), one.agreement
+            )
             for one in chosen
         ),
         within,
@@ -98,7 +100,9 @@ class _Search:
         self._own_labels = labels
         cost = setup.data.cost.measured(labels, setup.data.centers)
         self.own = _Candidate(model, self._groups(model.tree_), cost, 1.0)
-        self._most = cost * (1.0 + within) + 1e-12 * cost
+        # Labels cost the rows that are wrong, perhaps none: a share of all rows is the unit there.
+        self._unit = setup.data.total_weight if setup.reference.cost == "labels" else cost
+        self._most = cost + (within + 1e-12) * self._unit
         self.found: list[_Candidate] = []
         self.n_fits = 0
 
@@ -120,9 +124,9 @@ class _Search:
                     seen.add(more)
                     waiting.append(more)
 
-    def cost_ratio(self, one: _Candidate) -> float:
-        """The cost of a candidate, divided by the model's; 1 where both are nothing."""
-        return one.cost / self.own.cost if self.own.cost > 0 else 1.0
+    def ratio(self, cost: float) -> float:
+        """A cost over the model's; of labels, 1 and the share of rows that are wrong beyond."""
+        return 1.0 + (cost - self.own.cost) / self._unit if self._unit > 0 else 1.0
 
     def names(self, groups: frozenset[int]) -> tuple[str, ...]:
         """Names of columns, or of the sources of one-hot columns."""

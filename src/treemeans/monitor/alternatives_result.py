@@ -19,7 +19,7 @@ class Alternative:
     ----------
     model : fitted, of the same class, to use in its place
     columns : names of the columns that its tree cuts
-    cost_ratio : its k-means cost, divided by that of the model
+    cost_ratio : its cost, divided by that of the model; of labels, 1 and the share of rows wrong beyond
     agreement : share of the rows that are in the same cluster as in the model
     """
 

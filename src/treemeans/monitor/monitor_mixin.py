@@ -247,8 +247,8 @@ outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer clu
     ) -> Self:
         """The same segmentation on new rows; clusters keep their numbers, names and colours.
 
-        K-means goes on from the centers of this model, in the same space, and a tree of the same
-        size is grown for its clusters. Centers that would hardly move stay where they are, so the
+        K-means (k-medians, spherical k-means) goes on from the centers of this model, in the same
+        space, and a tree of the same size is grown for its clusters. Centers that would hardly move stay where they are, so the
         same rows give the same clusters. Each cluster is matched with an old one; ``changes_`` of
         the new model says which are kept, new, gone, split or merged.
 
@@ -337,7 +337,9 @@ outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer clu
         On each resample k-means goes on from the reference's centers (and from fresh ones, in case
         that is better), and the tree is grown again with the model's parameters. A search takes
         200 rounds, unless ``search_rounds`` says otherwise. Then the clusters are matched with the
-        model's own, one to one. A pipeline of the reference is not fitted again.
+        model's own, one to one. A pipeline of the reference is not fitted again. With
+        k-medians or the cosine as cost, their centers go on in the same way; labels and other
+        costs that are given stay, and only the tree is grown again.
 
         Parameters
         ----------
@@ -404,7 +406,8 @@ outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer clu
         n : int, default=5
             Most trees to return.
         within : float, default=0.01
-            Share of the k-means cost that they may cost more.
+            Share of the cost that they may cost more; of labels (``cost="labels"``), share of the
+            rows that may be wrong beyond those that are.
         sample_weight : array of shape (n_samples,), optional
         verbose : int, default=1
             1 shows a progress bar on a terminal. Ctrl-C keeps what is found.

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from treemeans import _core
 from treemeans.columns import Column, Columns
 from treemeans.columns.encode_frame import UnseenValues, encode_frame, is_encoded
 from treemeans.columns.encoded_table import EncodedFrame
 from treemeans.columns.frame_values import open_frame
 from treemeans.columns.table_schema import TableSchema
+from treemeans.costs import OWN_COSTS, centered_prices
 from treemeans.explain.cluster_names import distinct_names
 from treemeans.fit_result import FitResult
 from treemeans.model_file.saved_parameters import NotSaved
@@ -30,7 +30,6 @@ from treemeans.monitor.warm_start import move_centers
 from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.preparation import TablePreparation
 from treemeans.reference import Reference
-from treemeans.rows import as_points
 from treemeans.threads import n_threads
 from treemeans.validation import check_enough_rows, check_weights, is_integer
 
@@ -60,7 +59,7 @@ def refit_model(
     k = old.n_clusters if n_clusters is None else int(n_clusters)
     check_enough_rows(rows.shape[0], k)
     space = _space(old, rows, raw)
-    centers = move_centers(space, weights, old.centers, k)
+    centers = move_centers(space, weights, old.centers, k, old.cost)
     pairs = match_on_centers(old.centers, centers)
     if shared is not None and _is_moved(centers, old.centers):
         pairs = _match_on_shared(model, old, centers, shared)
@@ -80,10 +79,10 @@ def _check(model: Any, n_clusters: Any, keep_structure: bool) -> None:
     if n_clusters is not None and (not is_integer(n_clusters) or n_clusters < 1):
         raise ValueError(f"n_clusters must be an integer of at least 1; got {n_clusters!r}.")
     record = model._fit_result
-    if record.cost != "kmeans":
+    if record.cost in OWN_COSTS:
         raise ValueError(
-            f"refit moves the centers of k-means, and this model explains {record.called} by costs "
-            f"of another kind ({record.cost}); fit a new one."
+            f"refit moves the centers of clusters, and this model explains {record.called} by "
+            f"costs of another kind ({record.cost}); fit a new one."
         )
     k = record.reference.n_clusters
     if keep_structure and n_clusters not in (None, k):
@@ -171,8 +170,9 @@ def _match_on_shared(model: Any, old: Reference, centers: Floats, shared: Any) -
 
 def _nearest(model: Any, old: Reference, centers: Floats, table: Any) -> NDArray[np.int32]:
     X = model._validate(table, reset=False)
-    rows = as_points(X if old.pipeline is None else old.space(X, table))
-    return _core.nearest_centers(rows, np.ascontiguousarray(centers), n_threads(model.n_jobs))[1]
+    rows = X if old.pipeline is None else old.space(X, table)
+    threads = n_threads(model.n_jobs)
+    return centered_prices(old.cost, rows, np.ascontiguousarray(centers), threads)[1]
 
 
 def _in_places(pairs: Pairs, n_old: int, n_new: int) -> tuple[list[int], Pairs]:
@@ -233,7 +233,7 @@ def _structure(
         raise ValueError(f"keep_structure=True is for trees of ExKMC; {name} grows its own.")
     X, space, weights = rows
     threads = n_threads(model.n_jobs)
-    regrets = _core.price(as_points(space), reference.centers, threads)[2]
+    regrets = centered_prices(reference.cost, space, reference.centers, threads)[2]
     if weights is not None:
         regrets = regrets * weights[:, None]
     tree = move_thresholds(model._fit_result.tree, X, regrets)

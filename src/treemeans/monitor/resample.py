@@ -9,12 +9,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from treemeans.monitor.training_setup import TrainingSetup
-from treemeans.reference.center_search import seed_centers
-from treemeans.reference.cluster_table import near_origin
-from treemeans.reference.lloyd import Clustering, LloydRows, one_thread
+from treemeans.monitor.warm_rows import WarmRows, warm_rows
+from treemeans.reference.lloyd import Clustering, one_thread
 from treemeans.tree import ThresholdTree
 
 Floats = NDArray[np.float64]
@@ -51,22 +49,19 @@ class Resampler:
 
     The reference is warm-started: k-means goes on from the model's own centers. Alone that would
     hide that another optimum is as good, so on a sample of the resample it is compared with fresh
-    starts; where one of those is better, both are finished and the better one is taken.
+    starts; where one of those is better, both are finished and the better one is taken. Labels, and
+    other costs that are given, stay as they are.
     """
 
     def __init__(self, setup: TrainingSetup, method: str, seed: int) -> None:
         self._setup, self._method, self._seed = setup, method, seed
-        rows = setup.data.cost.rows  # type: ignore[attr-defined]
-        if sparse.issparse(rows):
-            rows = rows.tocsr()
-        if rows.dtype.kind != "f":
-            rows = rows.astype(np.float64)
-        moved, shift = near_origin(rows)
-        self._rows, self._shift = moved, shift
-        weights = setup.data.weights
-        self._weights = np.ones(rows.shape[0]) if weights is None else weights
-        self._tol = LloydRows.of(moved, weights, _TOLERANCE).tol
-        self._start = setup.reference.centers - shift
+        cost, weights, reference = setup.data.cost, setup.data.weights, setup.reference
+        self._weights = np.ones(setup.data.table.n_rows) if weights is None else weights
+        self._rows: WarmRows | None = None
+        if not reference.has_own_costs:
+            rows: Any = cost.rows  # type: ignore[attr-defined]
+            self._rows = warm_rows(reference.cost, rows, weights, _TOLERANCE)
+            self._start = reference.centers - self._rows.shift
 
     def refit(self, i: int) -> Refit:
         """Fit on resample ``i``."""
@@ -92,29 +87,25 @@ class Resampler:
     def _centers(self, weights: Floats, rng: np.random.Generator) -> Floats:
         """Centers of the resample, in the order of the model's own."""
         drawn = np.flatnonzero(weights)
-        k = len(self._start)
-        if len(drawn) < k:
+        k = self._setup.reference.n_clusters
+        if self._rows is None or len(drawn) < k:  # costs that are given have no centers to move
             return self._setup.reference.centers
-        rows = self._lloyd(drawn, weights)
+        rows = self._rows.some(drawn, weights)
         if len(drawn) <= _SAMPLE:
             found = min(self._runs(rows, rng), key=_cost)
         else:
             some = np.sort(rng.choice(drawn, min(max(_SAMPLE, 20 * k), len(drawn)), replace=False))
-            warm, *fresh = self._runs(self._lloyd(some, weights), rng)
+            warm, *fresh = self._runs(self._rows.some(some, weights), rng)
             better = [one.centers for one in fresh if one.cost < warm.cost * (1.0 - _BETTER)]
             starts = [self._start, *better[:1]]
             found = min((rows.run(start, _FINISH_ROUNDS) for start in starts), key=_cost)
-        return np.asarray(found.centers, dtype=np.float64) + self._shift
+        return np.asarray(found.centers, dtype=np.float64) + self._rows.shift
 
-    def _runs(self, rows: LloydRows, rng: np.random.Generator) -> list[Clustering]:
+    def _runs(self, rows: WarmRows, rng: np.random.Generator) -> list[Clustering]:
         """K-means from the model's centers, then from fresh ones, the best of these first."""
-        seeds = seed_centers(rows, len(self._start), _FRESH_STARTS, rng)
-        fresh = sorted((rows.run(rows.rows(seed), _ROUNDS) for seed in seeds), key=_cost)
+        starts = rows.starts(len(self._start), _FRESH_STARTS, rng)
+        fresh = sorted((rows.run(start, _ROUNDS) for start in starts), key=_cost)
         return [rows.run(self._start, _ROUNDS), *fresh]
-
-    def _lloyd(self, rows: NDArray[np.intp], weights: Floats) -> LloydRows:
-        some = self._rows[rows]
-        return LloydRows(some, np.ascontiguousarray(weights[rows], dtype=some.dtype), self._tol)
 
 
 def _cost(one: Clustering) -> float:

@@ -114,7 +114,7 @@ def _is_doubtful(few: LloydRows, centers: Floats, rng: np.random.Generator) -> b
 
 def shuffle_warnings(
     rows: Any,
-    weights: Floats | None,
+    weights: NDArray[np.floating[Any]] | None,
     centers: Floats,
     rng: np.random.Generator,
     n_shuffles: int = _SHUFFLES,
@@ -175,7 +175,7 @@ class ShuffleTest:
 
 def compare_with_shuffles(
     rows: Floats,
-    weights: Floats | None,
+    weights: NDArray[np.floating[Any]] | None,
     centers: Floats,
     rng: np.random.Generator,
     n_shuffles: int = _SHUFFLES,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treemeans.columns.encode_frame import categorical_mask
-from treemeans.costs import KMeansCost
+from treemeans.costs import Cost, centered_cost
 from treemeans.growth import InMemoryTree, grow
 from treemeans.limits import Limits
 from treemeans.model_file.saved_parameters import NotSaved
@@ -18,7 +18,7 @@ from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.progress import Progress
 from treemeans.reference import Reference
 from treemeans.refine import Budget, refine
-from treemeans.rows import Table, as_points
+from treemeans.rows import Table
 from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 from treemeans.validation import check_enough_rows, check_weights, refuse_not_finite, tree_seed
@@ -58,6 +58,8 @@ class TrainingSetup:
         raw, X = X, model._validate(X, reset=False)
         check_enough_rows(X.shape[0], reference.n_clusters)
         weights = check_weights(X, sample_weight)
+        if reference.has_own_costs:
+            reference, weights = _with_costs(model, reference, raw, X.shape[0], weights, what)
         base, limits, allowed = model._plan(X.shape[1])
         categorical = categorical_mask(model._fit_result.columns)
         has_missing = isinstance(X, np.ndarray) and X.dtype.kind == "f" and bool(np.isnan(X).any())
@@ -65,9 +67,7 @@ class TrainingSetup:
         table = Table.of(X, n_threads, allowed, categorical if needed else None)
         if table is None:
             refuse_not_finite(X)
-        rows = X if reference.pipeline is None else reference.space(X, raw)
-        points = table.points if reference.pipeline is None else as_points(rows)
-        cost = KMeansCost(rows, points, weights, n_threads)
+        cost = _cost(reference, X, raw, table, weights, n_threads)
         data = _priced(X, table, cost, limits, reference, reference.centers)
         data = replace(data, n_init=model.n_random_trees, seed=tree_seed(model.random_state))
         kind = "search" if model.refine == "optimal" else model.refine
@@ -95,13 +95,49 @@ class TrainingSetup:
             return refine(self.refine, data, grown.as_expanded(), self.n_leaves, budget)[0]
 
 
+def _with_costs(
+    model: Any, reference: Reference, raw: Any, n_rows: int, weights: Floats | None, what: str
+) -> tuple[Reference, Floats | None]:
+    """The reference with its labels, or costs of the rows; and weights without its noise."""
+    record = model._fit_result
+    if reference.price_rows is not None:
+        return replace(reference, costs=reference.price_rows(raw)), weights
+    labels = record.reference_labels
+    if reference.cost != "labels" or labels is None:
+        raise ValueError(
+            f"{what} needs the labels or costs of the rows, which this model does not hold; call "
+            "it on the model that was fitted, to labels, a mixture or a function of X."
+        )
+    if len(labels) != n_rows:
+        raise ValueError(
+            f"{what} needs the table of the fit: its {len(labels):,} rows have labels, and X has "
+            f"{n_rows:,} rows."
+        )
+    reference = replace(reference, labels=labels)
+    return reference, reference.weights(weights)
+
+
+def _cost(
+    reference: Reference, X: Any, raw: Any, table: Table, weights: Floats | None, n_threads: int
+) -> Cost:
+    """The cost of the rows, by the kind that the model has."""
+    if reference.has_own_costs:
+        return reference.own_cost(weights, n_threads)
+    rows = X if reference.pipeline is None else reference.space(X, raw)
+    points = table.points if reference.pipeline is None else None
+    return centered_cost(reference.cost, rows, weights, n_threads, points)
+
+
 def _priced(
     X: Any, table: Table, cost: Any, limits: Limits, reference: Reference, centers: Floats
 ) -> TrainingData:
     """The costs of the rows at some centers, and where these are in the columns of X."""
     costs = cost.price(centers)
     columns = replace(reference, centers=centers).centers_in_columns(table, costs, cost.weights)
-    return TrainingData.of(X, table, cost, limits, centers, columns, costs=costs)
+    data = TrainingData.of(X, table, cost, limits, centers, columns, costs=costs)
+    if reference.cost == "labels":  # as in a fit: the reference itself costs nothing
+        data = replace(data, reference_cost=data.total_weight)
+    return data
 
 
 def _refuse_unknown(model: Any, X: Any, what: str) -> None:
@@ -109,11 +145,6 @@ def _refuse_unknown(model: Any, X: Any, what: str) -> None:
     if not hasattr(model, "base_tree"):
         name = type(model).__name__
         raise ValueError(f"{what} grows trees of ExKMC again; {name} grows them otherwise.")
-    if model._fit_result.cost != "kmeans":
-        raise ValueError(
-            f"{what} is for costs of k-means; this model has costs of another kind "
-            f"({model._fit_result.cost})."
-        )
     if as_partitioned(X, None) is not None:
         raise ValueError(f"{what} needs rows in memory; pass an array or frame of a sample.")
     if isinstance(model._fit_result.reference.pipeline, NotSaved):

@@ -1,4 +1,4 @@
-"""K-means that goes on from the centers of a model."""
+"""K-means, or its like for another cost, that goes on from the centers of a model."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from treemeans import _core
-from treemeans.reference.center_search import seed_centers
-from treemeans.reference.cluster_table import near_origin
-from treemeans.reference.lloyd import LloydRows, one_thread
-from treemeans.rows import as_points
+from treemeans.monitor.warm_rows import WarmRows, warm_rows
+from treemeans.reference.lloyd import one_thread
 
 Floats = NDArray[np.float64]
 
@@ -28,8 +24,12 @@ _TOL = 1e-4  # as in KMeans
 _CANDIDATES = 8  # rows that are tried for each new center
 
 
-def move_centers(rows: Any, weights: Floats | None, centers: Floats, n_clusters: int) -> Floats:
+def move_centers(
+    rows: Any, weights: Floats | None, centers: Floats, n_clusters: int, cost: str = "kmeans"
+) -> Floats:
     """Centers of k-means on these rows, from those of an earlier clustering on.
+
+    With another cost around centers (k-medians, cosine), the centers that lower that cost.
 
     More clusters than before start with rows that lower the cost most (greedy k-means++); of fewer,
     those are put together first whose union adds least to the cost. If all that saves less than
@@ -37,70 +37,58 @@ def move_centers(rows: Any, weights: Floats | None, centers: Floats, n_clusters:
     another order, or hardly different ones, get the same clusters. Where fresh starts (k-means++)
     find clusters that cost much less, more than ``BETTER`` of the cost, these are taken instead.
     """
-    if sparse.issparse(rows):
-        rows = rows.tocsr()
-    if rows.dtype.kind != "f":
-        rows = rows.astype(np.float64)
-    moved, shift = near_origin(rows)
-    lloyd = LloydRows.of(moved, weights, _TOL)
-    start = np.asarray(centers - shift, dtype=np.float64)
+    warm = warm_rows(cost, rows, weights, _TOL)
+    start = np.asarray(centers - warm.shift, dtype=np.float64)
     with one_thread():
         if n_clusters == len(centers):
-            found = lloyd.run(_or_fresh(lloyd, start), _MOST_ROUNDS)
-            if _cost_at(lloyd, start) - found.cost <= TOLERANCE * found.cost:
+            found = warm.run(_or_fresh(warm, start), _MOST_ROUNDS)
+            if _cost_at(warm, start) - found.cost <= TOLERANCE * found.cost:
                 return np.array(centers)
         elif n_clusters > len(centers):
-            more = _more(lloyd, start, n_clusters)
-            found = lloyd.run(_or_fresh(lloyd, more), _MOST_ROUNDS)
+            more = _more(warm, start, n_clusters)
+            found = warm.run(_or_fresh(warm, more), _MOST_ROUNDS)
         else:
-            sizes = _weights(lloyd, lloyd.run(start, 1).labels)
+            sizes = _weights(warm, warm.run(start, 1).labels)
             fewer = _fewer(start, sizes, n_clusters)
-            found = lloyd.run(_or_fresh(lloyd, fewer), _MOST_ROUNDS)
-    return np.asarray(found.centers, dtype=np.float64) + shift
+            found = warm.run(_or_fresh(warm, fewer), _MOST_ROUNDS)
+    return np.asarray(found.centers, dtype=np.float64) + warm.shift
 
 
-def _or_fresh(rows: LloydRows, start: Floats) -> Floats:
+def _or_fresh(rows: WarmRows, start: Floats) -> Floats:
     """These centers, or those of a fresh start if it ends at a much lower cost on a sample."""
     rng = np.random.default_rng(0)
-    n = rows.X.shape[0]
+    n = len(rows.weights)
     if n > _MOST_ROWS:
         some = np.sort(rng.choice(n, _MOST_ROWS, replace=False))
-        rows = LloydRows(rows.X[some], np.ascontiguousarray(rows.weights[some]), rows.tol)
+        rows = rows.some(some, rows.weights)
     warm = rows.run(start, _COMPARED_ROUNDS)
-    seeds = seed_centers(rows, len(start), _FRESH_STARTS, rng)
-    fresh = min((rows.run(rows.rows(s), _COMPARED_ROUNDS) for s in seeds), key=lambda one: one.cost)
+    starts = rows.starts(len(start), _FRESH_STARTS, rng)
+    fresh = min((rows.run(s, _COMPARED_ROUNDS) for s in starts), key=lambda one: one.cost)
     if fresh.cost < (1.0 - BETTER) * warm.cost:
         return np.asarray(fresh.centers, dtype=np.float64)
     return start
 
 
-def _squares(rows: LloydRows, centers: Floats) -> Floats:
-    """Squared distances of all rows from some centers."""
-    base, _, beyond = _core.price(as_points(rows.X), np.ascontiguousarray(centers), 1)
-    return base[:, None] + beyond
+def _cost_at(rows: WarmRows, centers: Floats) -> float:
+    return float(rows.weights.astype(np.float64) @ rows.prices(centers).min(axis=1))
 
 
-def _cost_at(rows: LloydRows, centers: Floats) -> float:
-    base = _core.nearest_centers(as_points(rows.X), np.ascontiguousarray(centers), 1)[0]
-    return float(rows.weights.astype(np.float64) @ base)
-
-
-def _weights(rows: LloydRows, labels: NDArray[np.int32]) -> Floats:
+def _weights(rows: WarmRows, labels: NDArray[np.int32]) -> Floats:
     return np.bincount(labels, rows.weights).astype(np.float64)
 
 
-def _more(rows: LloydRows, centers: Floats, n_clusters: int) -> Floats:
+def _more(rows: WarmRows, centers: Floats, n_clusters: int) -> Floats:
     """The centers, and as many rows as are missing, each the best of a few drawn by their cost."""
     rng = np.random.default_rng(0)
     weights = rows.weights.astype(np.float64)
-    least = _squares(rows, centers).min(axis=1)
+    least = rows.prices(centers).min(axis=1)
     while len(centers) < n_clusters:
         chance = weights * least
         total = chance.sum()
         chance = chance / total if total > 0 else weights / weights.sum()
         drawn = rng.choice(len(weights), _CANDIDATES, p=chance)
-        tried = rows.rows(drawn).astype(np.float64)
-        after = np.minimum(least[:, None], _squares(rows, tried))
+        tried = rows.row(drawn).astype(np.float64)
+        after = np.minimum(least[:, None], rows.prices(tried))
         best = int((weights @ after).argmin())
         centers, least = np.vstack([centers, tried[best]]), after[:, best]
     return centers

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 
 from treemeans import _core
 from treemeans.columns.dates import dates_as_days
-from treemeans.costs import OWN_COSTS, CostTable
+from treemeans.costs import OWN_COSTS, CostTable, TableCost
 from treemeans.preparation import TablePreparation
 from treemeans.reference.given_costs import GivenCosts
 from treemeans.rows import Table
@@ -59,6 +59,17 @@ class Reference:
     def has_own_costs(self) -> bool:
         """Whether costs do not depend on centers."""
         return self.cost in OWN_COSTS
+
+    def own_cost(self, weights: NDArray[np.float64] | None, n_threads: int) -> TableCost:
+        """The costs that the reference gives each row; 0 and 1 if all it gives are labels."""
+        codes = self.codes
+        if self.costs is None:
+            assert codes is not None  # of cost="labels"
+            base = np.zeros(len(codes))
+            regret = (codes[:, None] != np.arange(self.n_clusters)).astype(np.float64)
+        else:
+            base, regret, _ = self.costs.with_finite_costs(weights)
+        return TableCost(base, regret, codes, weights, n_threads)
 
     def weights(self, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """Weights of the rows: 0 for those that are left out as noise."""

@@ -84,7 +84,9 @@ def best_start(
     return best
 
 
-def spread_centers(cost: Cost, n_clusters: int, rng: np.random.RandomState) -> Floats:
+def spread_centers(
+    cost: Cost, n_clusters: int, rng: np.random.RandomState | np.random.Generator
+) -> Floats:
     """Rows drawn one after the other, each by what it costs at those drawn before."""
     rows: Any = cost.rows  # type: ignore[attr-defined]
     n = rows.shape[0]

@@ -419,11 +419,26 @@ def test_choose_finds_the_clusters_that_are_there(tmp_path):
 def test_compare(data):
     rows = json.loads(ok("compare", data, "-k", 3, "--json").stdout)
     methods = [row["method"] for row in rows]
-    assert methods == ["ExKMC", "ExKMC, refined", "IMM", "CART", "KD-tree", "CUBT", "CLTree"]
+    own = ["ExKMC", "ExKMC, refined", "IMM", "CART", "KD-tree", "CUBT", "CLTree"]
+    assert methods[: len(own)] == own
+    assert "Kauri (gemclus)" in methods
     by_method = {row["method"]: row for row in rows}
     assert by_method["ExKMC, refined"]["ratio"] <= by_method["ExKMC"]["ratio"] + 1e-12
     assert all(row["leaves"] <= 6 for row in rows if row["method"] != "CLTree")
-    assert "<- lowest" in ok("compare", data, "-k", 3).stdout
+    found = ok("compare", data, "-k", 3)
+    assert "<- lowest" in found.stdout
+    if "ShallowTree" not in methods:
+        assert "ShallowTree is left out: `pip install ShallowTree` adds it." in found.stderr
+
+
+@pytest.mark.parametrize("cost", ["kmedians", "cosine"])
+def test_compare_by_other_costs(data, cost):
+    result = ok("compare", data, "-k", 3, "--cost", cost, "--json")
+    rows = {row["method"]: row for row in json.loads(result.stdout)}
+    assert rows["ExKMC, refined"]["ratio"] <= rows["ExKMC"]["ratio"] + 1e-12
+    assert all(row["ratio"] >= 0.9 for row in rows.values())
+    name = {"kmedians": "cost / k-medians", "cosine": "cost / spherical k-means"}[cost]
+    assert name in ok("compare", data, "-k", 3, "--cost", cost, "--scale", "none").stdout
 
 
 # ---- as a process --------------------------------------------------------------------------------

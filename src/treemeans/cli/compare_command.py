@@ -7,16 +7,19 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from treemeans import ExKMC
 from treemeans.baselines import CART, CUBT, IMM, CLTree, KDTree
 from treemeans.cli.console import Console
-from treemeans.cli.fit_command import fit_reference
+from treemeans.cli.fit_command import CALLED, fit_reference
 from treemeans.cli.load_table import TableInput
+from treemeans.cli.peer_trees import PEERS, Clustering, Peer
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """The tree of one method: its size, cost, agreement with k-means, and time to fit."""
+    """The tree of one method: its size, cost, agreement with the reference, and time to fit."""
 
     method: str
     leaves: int
@@ -26,21 +29,39 @@ class MethodResult:
 
 
 def run(
-    source: TableInput, clusters: int, leaves: int | None, scale: str, seed: int, console: Console
+    source: TableInput,
+    clusters: int,
+    leaves: int | None,
+    scale: str,
+    cost: str,
+    seed: int,
+    console: Console,
 ) -> None:
     """Fit every method to the same reference, and print the table."""
     table = source.load(console, scale, clusters, as_numbers=True)
-    with console.working("k-means"):
-        reference = fit_reference(table.X, clusters, scale, seed)
-    methods = methods_for(clusters, leaves or 2 * clusters, reference)
+    called = CALLED[cost]
+    with console.working(called):
+        reference = fit_reference(table.X, clusters, scale, seed, cost)
+    leaves = leaves or 2 * clusters
+    methods = methods_for(clusters, leaves, reference)
+    peers = [peer for peer in PEERS if not peer.why_not(len(table.X))]
+    space = table.X if len(reference) == 1 else reference[:-1].transform(table.X)
+    centers = np.asarray(reference[-1].cluster_centers_, dtype=np.float64)
+    given = Clustering(np.ascontiguousarray(space, dtype=np.float64), centers, cost)
     rows = []
-    with console.working("compare", len(methods)) as progress:
+    with console.working("compare", len(methods) + len(peers)) as progress:
         for done, (name, make) in enumerate(methods.items()):
             progress.update(done, name)
             rows.append(_measure(name, make(), table.X))
-    console.print(f"{clusters} clusters of k-means, explained by trees")
-    _print_results(rows, console)
+        for done, peer in enumerate(peers, len(methods)):
+            progress.update(done, peer.title)
+            rows.append(_measure_peer(peer, given, leaves, seed))
+    console.print(f"{clusters} clusters of {called}, explained by trees")
+    _print_results(rows, called, console)
     console.print_json(lambda: [asdict(row) for row in rows])
+    for peer in PEERS:
+        if reason := peer.why_not(len(table.X)):
+            console.note(reason)
 
 
 def methods_for(clusters: int, leaves: int, reference: Any) -> dict[str, Callable[[], Any]]:
@@ -68,10 +89,17 @@ def _measure(name: str, model: Any, X: Any) -> MethodResult:
     )
 
 
-def _print_results(rows: list[MethodResult], console: Console) -> None:
+def _measure_peer(peer: Peer, given: Clustering, leaves: int, seed: int) -> MethodResult:
+    start = time.perf_counter()
+    labels, n_leaves = peer.labels(given, leaves, seed)
+    seconds = time.perf_counter() - start
+    return MethodResult(peer.title, n_leaves, *given.figures(labels), seconds)
+
+
+def _print_results(rows: list[MethodResult], called: str, console: Console) -> None:
     """Print the table, the lowest cost marked."""
     best = min(row.ratio for row in rows)
-    head = ["method", "leaves", "cost / k-means", "agree with k-means", "seconds", ""]
+    head = ["method", "leaves", f"cost / {called}", f"agree with {called}", "seconds", ""]
     cells = [
         [
             row.method,

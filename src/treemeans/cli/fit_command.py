@@ -107,9 +107,21 @@ def _estimator(
     )
 
 
-def fit_reference(X: NDArray[np.float64], clusters: int, scale: str, seed: int) -> Any:
-    """K-means, fitted once for all trees that explain it."""
-    return _kmeans_pipeline(len(X), clusters, scale, seed).fit(X)
+CALLED = {"kmeans": "k-means", "kmedians": "k-medians", "cosine": "spherical k-means"}
+"""What the reference of each cost is called."""
+
+
+def fit_reference(
+    X: NDArray[np.float64], clusters: int, scale: str, seed: int, cost: str = "kmeans"
+) -> Any:
+    """K-means, or its like for another cost, fitted once for all trees that explain it."""
+    from treemeans.reference import KMedians, SphericalKMeans
+
+    pipeline = _kmeans_pipeline(len(X), clusters, scale, seed)
+    if cost != "kmeans":
+        kind = KMedians if cost == "kmedians" else SphericalKMeans
+        pipeline.set_params(**{pipeline.steps[-1][0]: kind(clusters, random_state=seed)})
+    return pipeline.fit(X)
 
 
 def _kmeans_pipeline(n_rows: int, clusters: int, scale: str, seed: int) -> Any:

@@ -62,6 +62,14 @@ class ShownAs(StrEnum):
     names = "names"
 
 
+class CenterCost(StrEnum):
+    """What a row costs at the center of its cluster."""
+
+    kmeans = "kmeans"
+    kmedians = "kmedians"
+    cosine = "cosine"
+
+
 class ExplainCost(StrEnum):
     """What a row costs in another group."""
 

@@ -12,6 +12,7 @@ import typer
 
 from treemeans.cli.options import (
     Balance,
+    CenterCost,
     ColumnKinds,
     Columns,
     Data,
@@ -184,13 +185,19 @@ def compare(
     kinds: ColumnKinds,
     scale: ScaleBy = Scale.auto,
     missing: WithMissing = Missing.keep,
+    cost: Annotated[CenterCost, typer.Option(help="What a row costs at its cluster.")] = (
+        CenterCost.kmeans
+    ),
     seed: Seed = 0,
     console: Printing,
 ) -> None:
-    """Costs of ExKMC, CART, a KD-tree and others at the same number of leaves."""
+    """Costs of ExKMC, CART, a KD-tree and others at the same number of leaves.
+
+    Kauri (gemclus) and ShallowTree are among them if they are installed.
+    """
     from treemeans.cli import compare_command
     from treemeans.cli.load_table import TableInput
 
     options = replace(kinds, columns=comma_separated(columns), missing=missing.value)
     source = TableInput(data, options)
-    compare_command.run(source, clusters, leaves, scale.value, seed, console)
+    compare_command.run(source, clusters, leaves, scale.value, cost.value, seed, console)

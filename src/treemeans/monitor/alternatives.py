@@ -60,9 +60,7 @@ def find_alternatives(
     return Alternatives(
         own,
         tuple(
-            Alternative(
-                one.model, search.names(one.groups), search.ratio(one.cost), one.agreement
-            )
+            Alternative(one.model, search.names(one.groups), search.ratio(one.cost), one.agreement)
             for one in chosen
         ),
         within,

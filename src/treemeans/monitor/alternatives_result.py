@@ -19,7 +19,8 @@ class Alternative:
     ----------
     model : fitted, of the same class, to use in its place
     columns : names of the columns that its tree cuts
-    cost_ratio : its cost, divided by that of the model; of labels, 1 and the share of rows wrong beyond
+    cost_ratio : its cost, divided by that of the model; of labels, 1 and the share of rows that are
+        wrong beyond
     agreement : share of the rows that are in the same cluster as in the model
     """
 

@@ -248,9 +248,10 @@ outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer clu
         """The same segmentation on new rows; clusters keep their numbers, names and colours.
 
         K-means (k-medians, spherical k-means) goes on from the centers of this model, in the same
-        space, and a tree of the same size is grown for its clusters. Centers that would hardly move stay where they are, so the
-        same rows give the same clusters. Each cluster is matched with an old one; ``changes_`` of
-        the new model says which are kept, new, gone, split or merged.
+        space, and a tree of the same size is grown for its clusters. Centers that would hardly
+        move stay where they are, so the same rows give the same clusters. Each cluster is matched
+        with an old one; ``changes_`` of the new model says which are kept, new, gone, split or
+        merged.
 
         Parameters
         ----------

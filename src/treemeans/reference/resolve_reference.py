@@ -41,6 +41,8 @@ from treemeans.reference.spherical_kmeans import SphericalKMeans
 from treemeans.validation import check_enough_rows, check_not_tiny, is_named_reference
 
 _OWN_NAMES = {"KMedians": KMEDIANS, "SphericalKMeans": "spherical k-means"}
+_OWN_COSTS = {KMedians: "kmedians", SphericalKMeans: "cosine"}
+"""What ``cost="auto"`` is for references that lower another cost than k-means."""
 
 
 def fit_reference(
@@ -205,7 +207,7 @@ def ready_reference(
     noise: str = "ignore",
 ) -> Reference:
     """Centers, labels or costs of an array of centers, or of a fitted clusterer or pipeline."""
-    kind = "kmeans" if cost == "auto" else cost
+    kind = _kind_of(reference) if cost == "auto" else cost
     if not hasattr(reference, "fit"):
         return _around_centers(reference, n_clusters, X.shape, given, None, kind, KMEANS)
     clusterer = last_step(reference)
@@ -252,11 +254,16 @@ def _around_centers(
     return Reference(centers, pipeline, given, cost=cost, called=called)
 
 
+def _kind_of(reference: Any) -> str:
+    """The cost that a reference lowers, as far as its class says."""
+    return _OWN_COSTS.get(type(last_step(reference)), "kmeans")
+
+
 def centered_reference(
     reference: Any, n_clusters: int | None, shape: tuple[int, int], cost: str
 ) -> Reference:
     """Centers that are given, or of a fitted clusterer or pipeline, for rows of this shape."""
-    kind = "kmeans" if cost == "auto" else cost
+    kind = _kind_of(reference) if cost == "auto" else cost
     if not hasattr(reference, "fit"):
         return _around_centers(reference, n_clusters, shape, True, None, kind, KMEANS)
     clusterer = last_step(reference)

@@ -22,7 +22,7 @@ from treemeans.partitioned.readers.dask_partitions import DaskPartitions, is_das
 from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.partitioned.tree_refinement.partitioned_refinement import RefineSettings
 from treemeans.progress import Progress
-from treemeans.reference import Reference
+from treemeans.reference import Reference, kind_of
 from treemeans.reference.given_costs import warn_if_forbidden
 from treemeans.refine import Budget, refine
 from treemeans.refine.limited_refinement import LimitedRefinement
@@ -87,9 +87,9 @@ class ExKMC(TreeEstimator):
         differences, to medians; the default reference is then `KMedians`. ``"cosine"``: one minus
         the cosine, to mean directions, with `SphericalKMeans`. ``"labels"``: 1 if the reference
         has the row in another cluster, so that the tree is a short description of these clusters.
-        ``"auto"`` is ``"kmeans"``, but for a mixture (``GaussianMixture``) minus the logarithm of
-        the responsibilities. A table (n_samples, n_clusters), or a function that makes one of X,
-        is a reference by itself: a row's cluster is the cheapest. Its names of columns are those
+        ``"auto"`` is ``"kmeans"``, but what `KMedians` and `SphericalKMeans` lower for these, and
+        for a mixture (``GaussianMixture``) minus the logarithm of the responsibilities. A table
+        (n_samples, n_clusters), or a function that makes one of X, is a reference by itself: a row's cluster is the cheapest. Its names of columns are those
         of the clusters. Negative costs are shifted so that the least is 0; an infinite one forbids
         a row to be in a cluster, and counts as more than all finite costs together where a tree
         is too small to keep all such rows apart.
@@ -497,9 +497,10 @@ class ExKMC(TreeEstimator):
             )
         if is_dask(self.reference) and self.cost != "labels":
             raise ValueError('Labels of partitioned rows need cost="labels".')
-        if self.cost in ("kmedians", "cosine", "labels") and self.refine != "none":
+        kind = kind_of(self.reference) if self.cost == "auto" else self.cost
+        if kind in ("kmedians", "cosine", "labels") and self.refine != "none":
             raise ValueError(
-                f'refine="{self.refine}" with cost="{self.cost}" needs all rows in one memory; use '
+                f'refine="{self.refine}" with cost="{kind}" needs all rows in one memory; use '
                 'refine="none", or pass an array of a sample of the rows.'
             )
         if self.cost == "labels" and self.feature_costs is not None:
@@ -507,7 +508,7 @@ class ExKMC(TreeEstimator):
                 'feature_costs with cost="labels" need all rows in one memory; pass an array of a '
                 "sample of the rows."
             )
-        return "kmeans" if self.cost == "auto" else self.cost
+        return kind
 
     def _fit_partitioned(self, rows: PartitionedRows) -> None:
         """Reference, base tree and expansion in passes over the partitions."""

@@ -1,5 +1,6 @@
 """References without centers, and costs that are given: labels, clusterers, mixtures, tables."""
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import treemeans
 from treemeans import ExKMC
-from treemeans.reference import KMedians
+from treemeans.reference import KMedians, SphericalKMeans
 
 WINE = load_wine()
 X, Y = WINE.data, WINE.target
@@ -325,3 +326,17 @@ def test_saved_and_loaded(parameters, tmp_path):
     loaded = again.with_leaves(small.n_leaves_)
     assert str(loaded.rules()) == str(small.rules())
     assert loaded.inertia_ == small.inertia_
+
+
+@pytest.mark.parametrize(
+    ("reference", "cost"), [(KMedians, "kmedians"), (SphericalKMeans, "cosine")]
+)
+def test_auto_is_the_cost_that_a_reference_lowers(reference, cost):
+    own = reference(3, random_state=0)
+    by_auto = ExKMC(3, reference=own, random_state=0).fit(X)
+    by_name = ExKMC(3, reference=own, cost=cost, random_state=0).fit(X)
+    assert by_auto._fit_result.cost == cost
+    assert by_auto.inertia_ == by_name.inertia_
+    rows = da.from_array(X, chunks=(50, X.shape[1]))
+    with pytest.raises(ValueError, match=f'cost="{cost}" needs all rows in one memory'):
+        ExKMC(3, reference=own.fit(X), refine="local").fit(rows)

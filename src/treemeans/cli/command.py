@@ -43,7 +43,6 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
     def run(*, debug: bool = False, **options: Any) -> None:
         try:
             import treemeans.estimator  # noqa: F401  # the slow imports, before anything is written
-
             from treemeans.explain.warning_record import BadSegmentWarning
 
             interrupt.forget()

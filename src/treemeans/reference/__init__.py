@@ -4,7 +4,7 @@ from treemeans.reference.clusterer import check_clusterer, is_fitted, last_step
 from treemeans.reference.fast_kmeans import FastKMeans
 from treemeans.reference.fitted_reference import Reference
 from treemeans.reference.kmedians import KMedians
-from treemeans.reference.resolve_reference import centered_reference, fit_reference
+from treemeans.reference.resolve_reference import centered_reference, fit_reference, kind_of
 from treemeans.reference.spherical_kmeans import SphericalKMeans
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "check_clusterer",
     "fit_reference",
     "is_fitted",
+    "kind_of",
     "last_step",
 ]

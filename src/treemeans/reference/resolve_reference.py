@@ -207,7 +207,7 @@ def ready_reference(
     noise: str = "ignore",
 ) -> Reference:
     """Centers, labels or costs of an array of centers, or of a fitted clusterer or pipeline."""
-    kind = _kind_of(reference) if cost == "auto" else cost
+    kind = kind_of(reference) if cost == "auto" else cost
     if not hasattr(reference, "fit"):
         return _around_centers(reference, n_clusters, X.shape, given, None, kind, KMEANS)
     clusterer = last_step(reference)
@@ -254,7 +254,7 @@ def _around_centers(
     return Reference(centers, pipeline, given, cost=cost, called=called)
 
 
-def _kind_of(reference: Any) -> str:
+def kind_of(reference: Any) -> str:
     """The cost that a reference lowers, as far as its class says."""
     return _OWN_COSTS.get(type(last_step(reference)), "kmeans")
 
@@ -263,7 +263,7 @@ def centered_reference(
     reference: Any, n_clusters: int | None, shape: tuple[int, int], cost: str
 ) -> Reference:
     """Centers that are given, or of a fitted clusterer or pipeline, for rows of this shape."""
-    kind = _kind_of(reference) if cost == "auto" else cost
+    kind = kind_of(reference) if cost == "auto" else cost
     if not hasattr(reference, "fit"):
         return _around_centers(reference, n_clusters, shape, True, None, kind, KMEANS)
     clusterer = last_step(reference)

@@ -89,10 +89,11 @@ class ExKMC(TreeEstimator):
         has the row in another cluster, so that the tree is a short description of these clusters.
         ``"auto"`` is ``"kmeans"``, but what `KMedians` and `SphericalKMeans` lower for these, and
         for a mixture (``GaussianMixture``) minus the logarithm of the responsibilities. A table
-        (n_samples, n_clusters), or a function that makes one of X, is a reference by itself: a row's cluster is the cheapest. Its names of columns are those
-        of the clusters. Negative costs are shifted so that the least is 0; an infinite one forbids
-        a row to be in a cluster, and counts as more than all finite costs together where a tree
-        is too small to keep all such rows apart.
+        (n_samples, n_clusters), or a function that makes one of X, is a reference by itself: a
+        row's cluster is the cheapest. Its names of columns are those of the clusters. Negative
+        costs are shifted so that the least is 0; an infinite one forbids a row to be in a cluster,
+        and counts as more than all finite costs together where a tree is too small to keep all such
+        rows apart.
     noise : {"ignore", "cluster"}, default="ignore"
         What becomes of rows that are labelled as noise: they are left out of the fit (as rows of
         weight 0, so they are in a leaf all the same), or they are a cluster of their own.

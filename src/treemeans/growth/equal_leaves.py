@@ -34,7 +34,7 @@ def equal_leaves(growing: InMemoryTree, n_leaves: int) -> None:
 def _best_cut(growing: InMemoryTree, node: int, share: float) -> tuple[int, float] | None:
     """The feature and threshold with about ``share`` of the weight on the left."""
     rows = growing.rows(node)
-    weights = np.ones(len(rows))
+    weights = None
     if growing.weights is not None:
         weights = growing.weights[rows].astype(np.float64)
     found: list[tuple[float, int, float]] = []
@@ -56,11 +56,14 @@ def _best_cut(growing: InMemoryTree, node: int, share: float) -> tuple[int, floa
 
 
 def _cut_at(
-    values: NDArray[np.float64], weights: NDArray[np.float64], share: float
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None, share: float
 ) -> tuple[float, float] | None:
     """How far from ``share`` the left side of the nearest cut is, and its threshold."""
-    order = np.argsort(values, kind="stable")
-    ordered, passed = values[order], np.cumsum(weights[order])
+    if weights is None:  # sorting values is far quicker than sorting rows by them
+        ordered, passed = np.sort(values), np.arange(1.0, len(values) + 1.0)
+    else:
+        order = np.argsort(values, kind="stable")
+        ordered, passed = values[order], np.cumsum(weights[order])
     places = np.flatnonzero(ordered[:-1] < ordered[1:])
     if not len(places) or passed[-1] == 0:
         return None

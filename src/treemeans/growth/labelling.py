@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from treemeans.growth.leaf_sets import can_divide
+
 Ints = NDArray[np.int64]
 
 _COST_BITS = 36
@@ -93,7 +95,7 @@ def best_labels(
     cheapest = costs.argmin(axis=1)
     if _is_met(cheapest, requirements, k):
         return np.asarray(cheapest, dtype=np.int32)
-    if is_impossible(requirements, k):
+    if is_impossible(requirements, k) or can_divide(requirements, k) is False:
         return None
     each_leaf = sparse.kron(sparse.identity(n_leaves), np.ones((1, k)))
     constraints = [LinearConstraint(each_leaf.tocsr(), 1.0, 1.0)]

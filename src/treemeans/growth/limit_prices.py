@@ -100,17 +100,22 @@ def multipliers(costs: Floats, sums: Floats, most: Floats) -> Floats:
     """
     (n_leaves, k), n = costs.shape, len(most)
     violation = _VIOLATION * float(costs.max(axis=1).sum())
-    each = sparse.vstack([sparse.kron(row, sparse.identity(k)) for row in sums[:, None, :]])
+    # Variables are leaf by leaf, then cluster; then one for each requirement that is not met.
+    place = np.arange(n_leaves * k).reshape(n_leaves, k)
+    slack = np.arange(n * k).reshape(n, k)
+    shape = (n, n_leaves, k)
+    entries = np.concatenate(
+        [np.broadcast_to(sums[:, :, None], shape).ravel(), np.full(n * k, -1.0)]
+    )
+    rows = np.concatenate([np.broadcast_to(slack[:, None, :], shape).ravel(), slack.ravel()])
+    columns = np.concatenate([np.broadcast_to(place, shape).ravel(), n_leaves * k + slack.ravel()])
+    n_variables = (n_leaves + n) * k
+    every_leaf = np.repeat(np.arange(n_leaves), k), place.ravel()
     found = linprog(
         np.concatenate([costs.ravel(), np.full(n * k, violation)]),
-        A_ub=sparse.hstack([each, -sparse.identity(n * k)]).tocsr(),
+        A_ub=sparse.csr_matrix((entries, (rows, columns)), shape=(n * k, n_variables)),
         b_ub=np.repeat(most, k),
-        A_eq=sparse.hstack(
-            [
-                sparse.kron(sparse.identity(n_leaves), np.ones((1, k))),
-                sparse.csr_matrix((n_leaves, n * k)),
-            ]
-        ).tocsr(),
+        A_eq=sparse.csr_matrix((np.ones(n_leaves * k), every_leaf), shape=(n_leaves, n_variables)),
         b_eq=np.ones(n_leaves),
         method="highs",
     )

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from treemeans import ExKMC
-from treemeans.cli.peer_trees import PEERS, Clustering, Peer, kauri_labels, shallow_labels
+from treemeans.cli.peer_trees import PEERS, GivenClusters, Peer, kauri_labels, shallow_labels
 from treemeans.reference import KMedians
 
 
@@ -15,7 +15,7 @@ from treemeans.reference import KMedians
 def test_figures_are_those_of_a_model(cost):
     X = load_iris().data
     model = ExKMC(3, cost=cost, max_leaf_nodes=4, random_state=0).fit(X)
-    given = Clustering(X, model.reference_centers_, cost)
+    given = GivenClusters(X, model.reference_centers_, cost)
     ratio, agreement = given.figures(model.labels_)
     assert ratio == pytest.approx(float(model.path_["ratio"][-1]), rel=1e-9)
     assert agreement == pytest.approx(float(model.path_["accuracy"][-1]))
@@ -30,7 +30,7 @@ def test_kauri_finds_clusters_named_after_the_centers():
     pytest.importorskip("gemclus")
     X = load_iris().data
     centers = KMedians(3, random_state=0).fit(X).cluster_centers_
-    given = Clustering(X, centers, "kmedians")
+    given = GivenClusters(X, centers, "kmedians")
     labels, leaves = kauri_labels(given, 6, 0)
     ratio, agreement = given.figures(labels)
     assert 3 <= leaves <= 6
@@ -45,7 +45,7 @@ def test_kauri_finds_clusters_named_after_the_centers():
 def test_shallow_tree_has_a_leaf_for_each_center():
     X = np.ascontiguousarray(load_iris().data)
     model = ExKMC(3, random_state=0).fit(X)
-    given = Clustering(X, model.reference_centers_, "kmeans")
+    given = GivenClusters(X, model.reference_centers_, "kmeans")
     labels, leaves = shallow_labels(given, 6, 0)
     assert leaves == 3
     assert 1.0 <= given.figures(labels)[0] < 1.2

@@ -14,7 +14,7 @@ from treemeans.baselines import CART, CUBT, IMM, CLTree, KDTree
 from treemeans.cli.console import Console
 from treemeans.cli.fit_command import CALLED, fit_reference
 from treemeans.cli.load_table import TableInput
-from treemeans.cli.peer_trees import PEERS, Clustering, Peer
+from treemeans.cli.peer_trees import PEERS, GivenClusters, Peer
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def run(
     peers = [peer for peer in PEERS if not peer.why_not(len(table.X))]
     space = table.X if len(reference) == 1 else reference[:-1].transform(table.X)
     centers = np.asarray(reference[-1].cluster_centers_, dtype=np.float64)
-    given = Clustering(np.ascontiguousarray(space, dtype=np.float64), centers, cost)
+    given = GivenClusters(np.ascontiguousarray(space, dtype=np.float64), centers, cost)
     rows = []
     with console.working("compare", len(methods) + len(peers)) as progress:
         for done, (name, make) in enumerate(methods.items()):
@@ -89,7 +89,7 @@ def _measure(name: str, model: Any, X: Any) -> MethodResult:
     )
 
 
-def _measure_peer(peer: Peer, given: Clustering, leaves: int, seed: int) -> MethodResult:
+def _measure_peer(peer: Peer, given: GivenClusters, leaves: int, seed: int) -> MethodResult:
     start = time.perf_counter()
     labels, n_leaves = peer.labels(given, leaves, seed)
     seconds = time.perf_counter() - start

@@ -19,7 +19,7 @@ _MOST_KAURI_ROWS = 5_000  # it makes a table of all pairs of rows
 
 
 @dataclass(frozen=True)
-class Clustering:
+class GivenClusters:
     """The clusters that trees explain: rows and centers in the space of the cost, and the cost."""
 
     rows: Floats
@@ -49,7 +49,7 @@ class Peer:
 
     title: str
     package: str
-    labels: Callable[[Clustering, int, int], tuple[NDArray[np.intp], int]]
+    labels: Callable[[GivenClusters, int, int], tuple[NDArray[np.intp], int]]
     most_rows: int | None = None
 
     def why_not(self, n_rows: int) -> str:
@@ -64,7 +64,7 @@ class Peer:
         return ""
 
 
-def shallow_labels(given: Clustering, leaves: int, seed: int) -> tuple[NDArray[np.intp], int]:
+def shallow_labels(given: GivenClusters, leaves: int, seed: int) -> tuple[NDArray[np.intp], int]:
     """ExShallow of the package ShallowTree: a leaf for each center."""
     package: Any = import_module("ShallowTree.ShallowTree")
 
@@ -87,7 +87,7 @@ def shallow_labels(given: Clustering, leaves: int, seed: int) -> tuple[NDArray[n
     return np.asarray(tree.predict(given.rows)).astype(np.intp), k
 
 
-def kauri_labels(given: Clustering, leaves: int, seed: int) -> tuple[NDArray[np.intp], int]:
+def kauri_labels(given: GivenClusters, leaves: int, seed: int) -> tuple[NDArray[np.intp], int]:
     """Kauri of gemclus, which takes no reference; clusters are named after the nearest centers."""
     kauri = import_module("gemclus.tree").Kauri
     model = kauri(max_clusters=len(given.centers), max_leaves=leaves, random_state=seed)

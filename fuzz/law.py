@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fuzz.case import Case, Failure
 from treemeans import ExKMC
+from treemeans.explain.warning_record import BadSegmentWarning
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +46,7 @@ class Trial:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # nothing but the warnings below may reach a user
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", BadSegmentWarning)
             warnings.filterwarnings("ignore", module="sklearn")
             warnings.filterwarnings("ignore", "Columns left out|Column .* only in rows of weight 0")
             warnings.filterwarnings("ignore", ".* of infinite cost")

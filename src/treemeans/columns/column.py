@@ -127,6 +127,11 @@ class Column:
         """Whether the user's table holds true and false, of which X holds 1 and 0."""
         return self.typed and self.kind in ("flag", "category")
 
+    @property
+    def has_number_names(self) -> bool:
+        """Whether its categories are named by numbers, so that a number is the name of one."""
+        return bool(self.categories) and all(map(_is_number_text, self.categories))
+
     def category(self, code: float) -> str:
         """Name of the category that a code stands for; the code itself where it has none."""
         known = float(code).is_integer() and 0 <= code < len(self.categories)
@@ -244,3 +249,11 @@ def _members(columns: Columns, categories: Any) -> dict[str, dict[int, str]]:
         if not found[source]:
             raise ValueError(f"No column is named like a category of {source!r}.")
     return found
+
+
+def _is_number_text(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

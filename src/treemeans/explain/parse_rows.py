@@ -92,7 +92,7 @@ def number_of(value: Any, column: Column, *, accept_missing: bool = False) -> fl
         if accept_missing:
             return math.nan
         raise ValueError(f"There is no value for {column.name}: {value!r}.")
-    if column.categories and _is_category(value, column.categories):
+    if column.categories and _is_category(value, column):
         return next(
             (float(column.categories.index(x)) for x in _names_of(value) if x in column.categories),
             -1.0,
@@ -111,18 +111,10 @@ def number_of(value: Any, column: Column, *, accept_missing: bool = False) -> fl
         raise ValueError(f"{column.name} must be a {kind}; got {value!r}.") from None
 
 
-def _is_category(value: Any, categories: tuple[str, ...]) -> bool:
+def _is_category(value: Any, column: Column) -> bool:
     """Whether a value is the name of a category, and not a code."""
     is_plain_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return not is_plain_number or all(map(_is_number, categories))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return not is_plain_number or column.has_number_names
 
 
 def _names_of(value: Any) -> list[str]:

@@ -65,9 +65,9 @@ _DURATION = """
 """
 
 _CATEGORY = """
-    def category(name):
+    def category(name, kinds=str):
         value = row[name]
-{missing}        if not isinstance(value, (str, int)):
+{missing}        if not isinstance(value, kinds):
             raise ValueError(f"The row has no category in column {name!r}.")
         return str(value)
 """
@@ -108,7 +108,8 @@ def to_python(tree: ThresholdTree, columns: Columns, name: str = "predict") -> s
     lines += [""] if features else []
     for feature in features:
         column = columns[feature]
-        lines.append(f"{_INDENT}x{feature} = {_reads(column)}({column.name!r})")
+        kinds = ", (str, int)" if column.has_number_names else ""
+        lines.append(f"{_INDENT}x{feature} = {_reads(column)}({column.name!r}{kinds})")
     lines += _statements(columns, chain(tree), _INDENT)
     return "\n".join(lines) + "\n"
 

@@ -18,6 +18,10 @@ def main() -> None:
             print(f"treemeans {__version__}")
         else:
             _run()
+    except SystemExit as end:
+        if isinstance(end.code, int) and end.code != 0:
+            interrupt.leave_at_once(end.code)
+        raise
     finally:
         interrupt.end_silently()
 

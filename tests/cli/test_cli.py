@@ -1,5 +1,6 @@
 """The command line, as a user runs it: files in, words and files out, mistakes in one sentence."""
 
+import contextlib
 import io
 import json
 import os
@@ -465,6 +466,29 @@ def test_ctrl_c_leaves_no_half_file(tmp_path, model):
     assert process.returncode == 130
     assert error.splitlines()[-1] == "Stopped: nothing was written."
     assert "Traceback" not in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_while_a_pipe_is_read_is_one_sentence(tmp_path, model):
+    """A thread of the reader still waits for the pipe, which nobody closes, when Python ends."""
+    for _ in range(3):  # without what ends the process at once, two of three are aborted
+        process = spawn("predict", model, "-", "--out", tmp_path / "x", stdin=subprocess.PIPE)
+        lines = customers(20_000).to_csv(index=False).splitlines(keepends=True)
+        lines[15_000] = lines[15_000].rstrip() + ",too,many\n"
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write("".join(lines))
+            process.stdin.flush()
+            for _ in range(100):
+                process.stdin.write("".join(lines[1:2000]))
+                process.stdin.flush()
+        process.wait(timeout=60)
+        error = process.stderr.read()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        process.stdout.close()
+        process.stderr.close()
+        assert process.returncode == 1, error
+        assert error.count("\n") == 1, error
     assert list(tmp_path.iterdir()) == []
 
 

@@ -290,9 +290,9 @@ def test_published_ratio_at_k_leaves(name):
 
 
 def test_published_ratio_of_covtype():
-    """k-means is slow here, and the ratio the same for every seed, to 0.0005: two of them do."""
+    """k-means is slow here, and the ratio the same for every seed, to 0.0005: one of them does."""
     X, k = load("covtype")
-    assert mean_ratios(X, k, range(2), n_init=1)[0] == pytest.approx(1.03, abs=0.005)
+    assert mean_ratios(X, k, range(1), n_init=1)[0] == pytest.approx(1.03, abs=0.005)
 
 
 def test_ratio_of_20newsgroups():

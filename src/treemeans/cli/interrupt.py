@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sys
 from typing import Any
 
 STOPPED = 130  # exit code of a program that SIGINT ends, as shells count
@@ -46,6 +48,18 @@ def end_silently() -> None:
     """Let Ctrl-C end the process without a word, once all is done but for leaving Python."""
     _replace(signal.default_int_handler, signal.SIG_DFL)
     _replace(_exit, signal.SIG_DFL)
+
+
+def leave_at_once(code: int) -> None:
+    """End the process of a command that has failed, when it has cleaned up and said so.
+
+    A thread of a library may still wait for standard input. Python would end it, which C++ answers
+    by aborting the process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or not there
+            stream.flush()
+    os._exit(code)
 
 
 def _replace(old: Any, new: Any) -> None:

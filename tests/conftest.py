@@ -8,6 +8,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
+from tests.helpers.examples import SLOW
+
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots open no window
 # Threads that wait sleep: two test processes of two threads each share two cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -24,6 +26,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("stable")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the slow tests, unless TREEMEANS_SLOW=1 asks for them."""
+    slow = [] if SLOW else [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.helpers.datasets import load
+from tests.helpers.examples import examples
 from tests.helpers.plain_numpy import (
     cluster_means,
     cost_to,
@@ -127,7 +128,7 @@ def problem(seed, n, d, k):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each_model
-@settings(max_examples=8)
+@examples(8)
 @given(st.integers(0, 2**32), st.sampled_from([6, 30, 90]), st.integers(1, 4), st.integers(1, 5))
 def test_stated_numbers_are_the_recomputed_ones(make, seed, n, d, k):
     X, centers, rng = problem(seed, n, d, k)
@@ -153,7 +154,7 @@ def test_numbers_on_iris(make):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each_model
-@settings(max_examples=5)
+@examples(5)
 @given(st.integers(0, 2**32), st.sampled_from([8, 40]), st.integers(1, 3), st.integers(1, 4))
 def test_a_weight_is_a_number_of_copies(make, seed, n, d, k):
     X, centers, rng = problem(seed, n, d, k)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.oracles import cltree_oracle as oracle
 from treemeans.baselines import CLTree
 from treemeans.baselines.cltree_growth import CLTreeNode, overgrow, touching
@@ -184,7 +185,7 @@ def test_counts_of_virtual_points_are_whole_where_they_should_be():
     assert 0.29 * 100 < 29 == share
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tables(max_columns=2), st.integers(1, 6), st.sampled_from([0, 10, 40]))
 def test_touching_leaves_are_the_oracles(X, min_split, min_rd):
     pruned = grown(X, min_split).prune(0, 50)
@@ -211,7 +212,7 @@ def test_boxes_that_meet_in_a_corner_do_not_touch():
 # ---- properties ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(tables(), LIMITS, st.sampled_from([0.25, 8.0]), st.sampled_from([0.0, 16.0]))
 def test_units_do_not_matter(X, limits, scale, offset):
     min_split, min_y, min_rd = limits
@@ -222,7 +223,7 @@ def test_units_do_not_matter(X, limits, scale, offset):
         np.testing.assert_array_equal(one.threshold * scale + offset, other.threshold)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(tables(), st.integers(1, 6))
 def test_nodes_hold_the_rows_and_no_fewer_virtual_points(X, min_split):
     tree = grown(X, min_split)
@@ -234,7 +235,7 @@ def test_nodes_hold_the_rows_and_no_fewer_virtual_points(X, min_split):
             assert sum(tree.nodes[child].y for child in tree.draft.children(at)) == node.y
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(tables(), LIMITS)
 def test_every_leaf_of_the_pruned_tree_has_rows(X, limits):
     min_split, min_y, min_rd = limits

@@ -88,6 +88,7 @@ def test_only_takes_sets_and_methods(capsys):
     assert "irsi is not one of iris, wine" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_page_comes_from_what_is_kept(tmp_path, capsys):
     asked = ["--quick", "--only", "iris,imm,size", "--seeds", "0", "--figures"]
     evaluation.main([*asked, "--results", str(tmp_path / "kept"), "--out", str(tmp_path)])

@@ -136,6 +136,7 @@ def test_the_estimate_of_the_time_is_kept(found):
     assert said.startswith("3,000 rows")
 
 
+@pytest.mark.slow
 def test_a_limit_of_memory_is_one(tmp_path, monkeypatch):
     limited = replace(PLACES["files"], limit=30 * 10**6)
     result = runner.call(runner.Task("x", "benchmarks.scale:measure", asdict(limited)))

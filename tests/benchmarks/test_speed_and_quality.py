@@ -112,6 +112,7 @@ def test_what_speed_measures():
     assert whole_fit.measure_cart("iris", 1)["cpu_seconds"] > 0
 
 
+@pytest.mark.slow
 def test_two_builds_are_timed_in_turns(capsys):
     lines = list(speed_against.lines(sys.executable, ["iris"], 0.02))
     assert [line[:2] for line in lines] == [["iris", "1"], ["iris", "2"]]

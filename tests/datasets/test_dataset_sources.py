@@ -108,6 +108,7 @@ def cifar_files(X, y, target_names):
     return {f"cifar-10-batches-bin/{name}": contents for name, contents in batches.items()}
 
 
+@pytest.mark.slow
 def test_raw_cifar10():
     data = stored("cifar10")
     rows = slice(0, None, 50)

@@ -40,7 +40,13 @@ def test_the_table_is_that_of_the_paper():
     assert tuple(PAPER) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ("cifar10", "covtype") else name
+        for name in NAMES
+    ],
+)
 def test_every_set_has_the_size_of_the_paper(name):
     data = stored(name)
     k, n, d = PAPER[name]

@@ -4,11 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from tests.helpers.examples import examples
 from tests.helpers.training_data import price_rows
 from treemeans.costs import Fixed, Scales
 
@@ -73,7 +74,7 @@ def test_small_integers_are_priced_exactly(table):
             assert as_fraction(costs.regrets.values[i, c], costs.regrets.unit) == cost - min(row)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(tables())
 def test_an_offset_costs_no_digits(table):
     """The error is a rounding of the cost itself, however far from zero the columns are."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tests.helpers.datasets import kmeans
+from tests.helpers.examples import examples
 from tests.helpers.plain_numpy import a_tree, assert_same_model, dense, leaf_of, random_weights
 from treemeans import ExKMC
 from treemeans.growth.base_tree import BASE_TREES
@@ -275,7 +276,7 @@ def problems(draw):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("refine", REFINEMENTS)
 @given(problem=problems(), base=st.sampled_from(BASE_TREES), as_sparse=st.booleans())
-@settings(max_examples=60)
+@examples(60)
 def test_any_limits_are_kept(refine, problem, base, as_sparse):
     X, weights, centers, limits, n_leaves = problem
     model = ExKMC(

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
 
+from tests.helpers.examples import examples
 from tests.helpers.explain_cases import cases, facts_of, fitted_customers, tree_of
 from tests.oracles import explain_oracle as oracle
 from treemeans import Column, ExKMC, ThresholdTree
@@ -52,7 +53,7 @@ def iris():
 # ---- against all that a row could become ---------------------------------------------------------
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cases())
 def test_distance_to_every_leaf(case):
     facts, limits, allowed_changes, rows = case
@@ -67,7 +68,7 @@ def test_distance_to_every_leaf(case):
                 assert found.squares[i, j] ** 0.5 == pytest.approx(distance, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(cases(), st.data())
 def test_smallest_change_to_a_cluster(case, data):
     facts, limits, allowed_changes, rows = case
@@ -86,7 +87,7 @@ def test_smallest_change_to_a_cluster(case, data):
         assert distance - 1e-9 <= found.distance[i] <= distance + NEAR * n_changed**0.5 + 1e-9
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(cases())
 def test_without_a_cluster_the_nearest_that_can_be_reached(case):
     facts, limits, allowed_changes, rows = case

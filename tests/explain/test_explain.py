@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
+from tests.helpers.examples import examples
 from tests.helpers.explain_cases import cases, facts_of, fitted_customers, tree_of
 from tests.oracles import explain_oracle as oracle
 from treemeans import Column, ExKMC, ThresholdTree
@@ -55,7 +56,7 @@ def walk(tree, x):
     return passed, node
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(cases(limited=False))
 def test_path_margins_and_runner_up(case):
     facts, limits, _, rows = case

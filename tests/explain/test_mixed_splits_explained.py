@@ -5,9 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.explain_cases import facts_of
 from tests.helpers.random_trees import (
     MIXED_COLUMNS,
@@ -70,7 +71,7 @@ def inside(box, X):
     return np.all([values.holds(X[:, f]) for f, values in box.items()] or [[True] * len(X)], axis=0)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(problems())
 def test_the_rules_of_a_cluster_are_where_predict_gives_it(problem):
     facts, X = problem
@@ -107,7 +108,7 @@ def test_rules_as_a_dict(facts):
 # ---- explanations --------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(problems())
 def test_explanations_follow_the_tree(problem):
     facts, X = problem
@@ -164,7 +165,7 @@ def fewest_changes(tree, row, to):
     return int(changed[fine][there].sum(axis=1).min()) if there.any() else None
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(problems(most_leaves=6), st.integers(0, 4))
 def test_counterfactuals_lead_to_the_cluster_by_the_fewest_changes(problem, to):
     facts, X = problem

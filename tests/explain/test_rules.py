@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tests.helpers.examples import examples
 from tests.helpers.plain_numpy import random_weights, scaled_pca
 from tests.oracles import rules_oracle as oracle
 from treemeans import ExKMC, ThresholdTree
@@ -45,7 +46,7 @@ def trees(draw, most_leaves=60):
     )
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(trees())
 def test_the_rules_of_a_cluster_are_where_predict_gives_it(problem):
     rng, tree = problem
@@ -54,7 +55,7 @@ def test_the_rules_of_a_cluster_are_where_predict_gives_it(problem):
     assert_exact(rules, tree, oracle.critical_rows(rng, tree, 300))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(trees())
 def test_exact_too_where_the_search_is_cut_short(problem):
     rng, tree = problem
@@ -67,6 +68,7 @@ def test_exact_too_where_the_search_is_cut_short(problem):
     assert_exact(rules, tree, oracle.critical_rows(rng, tree, 300))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_features", [2, 20])
 def test_a_thousand_leaves(n_features):
     rng = np.random.default_rng(0)
@@ -207,7 +209,7 @@ def meant(rule, X):
     return met
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40))
 def test_exact_where_a_row_is_in_one_category_of_each_source(seed, n_leaves):
     rng = np.random.default_rng(seed)
@@ -219,7 +221,7 @@ def test_exact_where_a_row_is_in_one_category_of_each_source(seed, n_leaves):
             assert meant(rule, X).tolist() == oracle.inside(rule.box, X).tolist()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 2**32 - 1))
 def test_exact_for_any_numbers_where_categories_are_not_complete(seed):
     rng = np.random.default_rng(seed)
@@ -332,7 +334,7 @@ def test_figures_are_those_of_the_rows(weighted, n_leaves):
     assert rules.purity == pytest.approx(weights @ right / weights.sum())
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(trees(most_leaves=30))
 def test_each_leaf_counts_at_the_first_rule_that_holds_it(problem):
     rng, tree = problem

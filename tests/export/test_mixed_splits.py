@@ -8,11 +8,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
 from tests.helpers.databases import DATABASES
+from tests.helpers.examples import examples
 from tests.helpers.other_dialects import DIALECTS, in_duckdb
 from tests.helpers.random_trees import (
     MIXED_COLUMNS,
@@ -198,7 +199,7 @@ def check_python(tree, X, fine, columns, rows):
     assert found == expected
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(problems())
 def test_python(problem):
     tree, X, fine = problem
@@ -230,7 +231,7 @@ def test_python_dates_may_be_missing():
 # ---- ONNX and scikit-learn -----------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(problems())
 def test_onnx(problem):
     onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")

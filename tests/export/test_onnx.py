@@ -5,10 +5,11 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.datasets import load_iris
 
 import treemeans
+from tests.helpers.examples import examples
 from tests.helpers.random_trees import random_tree, rows_near, trees
 from treemeans import ExKMC, ThresholdTree, export_onnx
 
@@ -25,7 +26,7 @@ def run(proto, X):
     return cluster
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(trees())
 def test_the_clusters_of_predict_at_thresholds_and_next_to_them(problem):
     tree, rng = problem

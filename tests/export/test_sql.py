@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlglot
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sqlglot import exp
 
+from tests.helpers.examples import examples
 from tests.helpers.other_dialects import DIALECTS, in_duckdb
 from tests.helpers.sql_cases import (
     HARD_NUMBERS,
@@ -161,7 +162,7 @@ def test_names_that_bigquery_has_not(model, name):
         model.to_sql("bigquery", [name])
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(name=st.text(st.characters(codec="utf-8", exclude_characters="\0.`\\"), min_size=1))
 def test_any_text_can_be_a_name_and_a_category(name):
     columns = (Column("c", "category", source=name, value=name),)
@@ -325,7 +326,7 @@ def test_nesting_is_shallow_however_deep_the_tree(side):
     assert levels(chain(tree)) <= 1 + np.log2(600)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.datetimes(datetime(1, 2, 1), datetime(9999, 11, 1)), st.integers(-3, 3))
 def test_the_last_moment_is_what_predict_finds(when, steps):
     def days(moments):

@@ -8,10 +8,11 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
+from tests.helpers.examples import examples
 from tests.helpers.sql_cases import (
     HARD_NUMBERS,
     HOSTILE_NAMES,
@@ -41,7 +42,7 @@ def check(tree, columns, X):
     assert found == tree.predict(X).tolist()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 2**32), st.integers(1, 40))
 def test_random_trees(seed, n_leaves):
     rng = np.random.default_rng(seed)

@@ -5,13 +5,14 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier, export_graphviz, export_text, plot_tree
 
+from tests.helpers.examples import examples
 from tests.helpers.plain_numpy import leaf_of
 from tests.helpers.random_trees import random_tree, rows_near, trees
 from treemeans import ExKMC, ThresholdTree, export_sklearn
@@ -41,7 +42,7 @@ def float32(values):
 # ---- float32, and what it cannot tell ------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(trees(known=False))
 def test_rows_of_float32_are_exact(problem):
     tree, rng = problem  # without gaps, so that no threshold moves
@@ -51,7 +52,7 @@ def test_rows_of_float32_are_exact(problem):
     assert classifier.predict(X).tolist() == tree.predict(X).tolist()
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(trees(known=True))
 def test_values_on_both_sides_of_a_gap_stay_there(problem):
     tree, rng = problem
@@ -83,7 +84,7 @@ def close_tables(draw):
     return X, draw(st.booleans()), draw(st.sampled_from([3, 8, 15]))
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(close_tables())
 def test_training_rows_keep_their_cluster_unless_a_warning_says_so(problem):
     X, rounded, n_leaves = problem
@@ -178,7 +179,7 @@ def test_it_looks_like_one_fitted_to_the_clusters(model):
     assert ours.compute_feature_importances().sum() == pytest.approx(1.0)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(trees())
 def test_probabilities_are_sure_and_sum_to_one(problem):
     tree, rng = problem

@@ -11,12 +11,13 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv as pacsv
 from pyarrow import feather, ipc
 from pyarrow import parquet as pq
 
+from tests.helpers.examples import examples
 from treemeans.files import delimited_text
 from treemeans.files.file_errors import InputError
 from treemeans.files.read_table import decimal_mark, read_batches, read_table
@@ -383,7 +384,7 @@ def written_columns(draw):
     return draw(st.lists(st.one_of(*[CELLS[kind] for kind in kinds]), min_size=n, max_size=n))
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(written_columns())
 def test_batches_have_the_values_of_the_whole(tmp_path_factory, values):
     """What pyarrow finds for the whole text, batches find too, or keep the text as it is."""

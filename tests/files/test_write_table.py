@@ -14,10 +14,11 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
 
+from tests.helpers.examples import examples
 from treemeans.files import write_table
 from treemeans.files.csv_lines import csv_lines
 from treemeans.files.file_errors import InputError
@@ -263,7 +264,7 @@ def test_kinds_of_values_in_lines():
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
-@settings(max_examples=40)
+@examples(40)
 @given(rows=st.lists(st.tuples(*[st.text('a,;|\t"\n\r é', max_size=4)] * 2), max_size=5))
 def test_lines_are_read_by_others(delimiter, rows):
     """The module csv of Python reads the same."""

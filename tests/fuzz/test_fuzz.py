@@ -201,6 +201,7 @@ def test_what_ctrl_c_leaves_behind_is_found(tmp_path, no_collection):
     assert wrong == "half a file is left: ['model.json']"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_is_flat_over_many_fits():
     early, late = soak(60)

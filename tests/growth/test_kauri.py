@@ -4,13 +4,14 @@ import importlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.decomposition import PCA
 
 from tests.helpers.datasets import kmeans, load
+from tests.helpers.examples import examples
 from tests.helpers.training_data import data_of
 from tests.oracles.kauri_oracle import kauri_tree, kmeans_cost
 from treemeans import ExKMC, _core
@@ -123,7 +124,7 @@ def problems(draw):
     return X, weights, draw(st.integers(1, 5)), draw(st.integers(1, 7))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(problems(), st.booleans())
 def test_tree_is_the_oracles(problem, as_sparse):
     X, weights, k, n_leaves = problem
@@ -132,7 +133,7 @@ def test_tree_is_the_oracles(problem, as_sparse):
     assert_same_tree(growing, clusters, tree)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(), st.data())
 def test_limits_are_honoured_as_the_oracle_does(problem, data):
     X, weights, k, n_leaves = problem
@@ -165,7 +166,7 @@ def test_limits_are_honoured_as_the_oracle_does(problem, data):
     assert_same_tree(growing, clusters, tree)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(), st.sampled_from(["dense", "sparse"]), st.sampled_from(["dense", "sparse"]))
 def test_cost_may_be_measured_in_another_space(problem, table, space):
     X, weights, k, n_leaves = problem
@@ -176,7 +177,7 @@ def test_cost_may_be_measured_in_another_space(problem, table, space):
     assert_same_tree(growing, clusters, tree)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 10**6), st.sampled_from(["floats", "counts", "sparse counts"]), st.booleans())
 def test_outliers_leave_one_by_one(seed, kind, weighted):
     # Few rows leave a leaf of a wide table: its sums are corrected, not added up again.

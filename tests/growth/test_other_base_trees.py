@@ -4,12 +4,13 @@ from collections import deque
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier
 
+from tests.helpers.examples import examples
 from tests.helpers.training_data import data_of
 from tests.oracles.search_oracle import OracleTree, between, counted_rows
 from treemeans import ThresholdTree, _core
@@ -322,7 +323,7 @@ def test_kdtree_scales_with_weights_that_are_no_copies():
     assert_same_cuts(plain, light)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(tables(), st.booleans())
 def test_variances_are_those_of_numpy(problem, as_sparse):
     X, weights = problem

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.helpers.datasets import kmeans, load, synthetic_1, synthetic_2
+from tests.helpers.examples import examples
 from tests.helpers.plain_numpy import squared_distances
 from treemeans import ExKMC, ThresholdTree
 
@@ -79,7 +80,7 @@ def cut_once_more(tree, leaf, feature, threshold):
 # ---- Theorem 1: the surrogate cost never rises ---------------------------------------------------
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(problems(), st.integers(1, 12), st.sampled_from(["imm", "none"]), st.data())
 def test_theorem_1_for_any_cut_of_any_leaf(problem, n_leaves, base_tree, data):
     X, centers = problem
@@ -95,7 +96,7 @@ def test_theorem_1_for_any_cut_of_any_leaf(problem, n_leaves, base_tree, data):
     np.testing.assert_allclose(after, surrogate(X, centers, cut), rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(problems(), st.sampled_from(["imm", "none"]))
 def test_theorem_1_for_every_cut_of_the_algorithm(problem, base_tree):
     X, centers = problem
@@ -116,7 +117,7 @@ def test_theorem_1_on_data(name, base_tree):
 # ---- Theorem 2 and the corollary: the reference comes back ---------------------------------------
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems())
 def test_theorem_2_a_tree_that_refines_the_reference_gives_it_back(problem):
     X, centers = problem
@@ -134,7 +135,7 @@ def test_theorem_2_a_tree_that_refines_the_reference_gives_it_back(problem):
     np.testing.assert_allclose(base.surrogate_inertia_, base.reference_inertia_, rtol=1e-9)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(problems(), st.sampled_from(["imm", "none"]))
 def test_corollary_n_leaves_give_the_reference_back(problem, base_tree):
     X, centers = problem
@@ -173,7 +174,7 @@ def test_corollary_on_data(name, base_tree):
 # ---- the k-means cost, IMM, and Theorem 3 --------------------------------------------------------
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(), st.sampled_from(["imm", "none"]))
 def test_surrogate_is_at_least_the_kmeans_cost(problem, base_tree):
     X, centers = problem
@@ -181,7 +182,7 @@ def test_surrogate_is_at_least_the_kmeans_cost(problem, base_tree):
     assert at_most(path["kmeans_cost"], path["surrogate_cost"])
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(problems())
 def test_imm_has_a_leaf_for_every_center(problem):
     X, centers = problem
@@ -199,7 +200,7 @@ def test_imm_has_a_leaf_for_every_center(problem):
             assert tree.costs[leaf[center], center] > tree.costs[leaf[center], label]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(problems())
 def test_theorem_3_imm_is_not_far_from_the_reference(problem):
     """The bound that Dasgupta et al. prove: (8 H k + 2) times the reference, H the depth."""
@@ -213,7 +214,9 @@ def test_theorem_3_imm_is_not_far_from_the_reference(problem):
 # ---- the synthetic sets --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("k", "d"), [(10, 400), (10, 1000), (30, 1000)])
+@pytest.mark.parametrize(
+    ("k", "d"), [(10, 400), (10, 1000), pytest.param(30, 1000, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("seed", range(2))
 def test_synthetic_2(k, d, seed):
     """Hard for k leaves; the cost falls about linearly; k log k leaves reach the reference."""
@@ -282,19 +285,27 @@ def mean_ratios(X, k, seeds, n_init):
     return np.mean([(path["ratio"][0], path["ratio"][-1]) for path in paths], axis=0)
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ("anuran", "avila") else name
+        for name in PUBLISHED
+    ],
+)
 def test_published_ratio_at_k_leaves(name):
     X, k = load(name)
     published, noise = PUBLISHED[name]
     assert mean_ratios(X, k, range(10), n_init=10)[0] == pytest.approx(published, abs=noise)
 
 
+@pytest.mark.slow
 def test_published_ratio_of_covtype():
     """k-means is slow here, and the ratio the same for every seed, to 0.0005: one of them does."""
     X, k = load("covtype")
     assert mean_ratios(X, k, range(1), n_init=1)[0] == pytest.approx(1.03, abs=0.005)
 
 
+@pytest.mark.slow
 def test_ratio_of_20newsgroups():
     """Published as 1.006 at k leaves: that is what we get at 2 k. At k, we get 1.024 (sd 0.005).
 

@@ -4,11 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.helpers.datasets import kmeans, load
+from tests.helpers.examples import examples
 from tests.helpers.plain_numpy import cluster_means, cost_to
 from tests.helpers.training_data import data_of, price_rows
 from tests.oracles.search_oracle import as_dense, counted_rows
@@ -107,20 +108,20 @@ def limits_for(draw, n_features):
 # ---- against the oracles -------------------------------------------------------------------------
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(small_problems(), RULES)
 def test_small_tables(problem, rule):
     check(rule, *problem)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(small_problems(), RULES, st.data())
 def test_small_tables_within_limits(problem, rule, data):
     limits, allowed = data.draw(limits_for(problem[0].shape[1]))
     check(rule, *problem, limits, allowed)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.data(), st.sampled_from([np.float64, np.int32]), RULES)
 def test_sparse_tables(data, dtype, rule):
     X, matrix, centers, weights = data.draw(sparse_problems(60, dtype))
@@ -129,20 +130,20 @@ def test_sparse_tables(data, dtype, rule):
     check(rule, matrix, centers, weights, limits, allowed)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(long_problems(), RULES)
 def test_long_tables(problem, rule):
     check(rule, *problem)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(long_problems(), RULES, st.data())
 def test_long_tables_within_limits(problem, rule, data):
     limits, allowed = data.draw(limits_for(problem[0].shape[1]))
     check(rule, *problem, limits, allowed)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 2**32), RULES, st.sampled_from(["csr", "csc"]), st.booleans())
 def test_long_sparse_tables(seed, rule, kind, limited):
     rng = np.random.default_rng(seed)
@@ -202,7 +203,7 @@ def test_enough_for_two_threads(as_table, rule):
     check(rule, as_table(X), X[rng.choice(len(X), 8, replace=False)])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(small_problems(), RULES)
 def test_costs_of_another_space(problem, rule):
     """As with a pipeline: prices that have nothing to do with the columns."""
@@ -313,7 +314,7 @@ def test_a_side_without_rows_is_no_side(rule):
 # ---- limits --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.one_of(small_problems(), long_problems(sizes=(300, 1100))), RULES, st.data())
 def test_limits_are_kept(problem, rule, data):
     X, centers, weights = problem

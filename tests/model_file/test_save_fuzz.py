@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from treemeans import export_text, load
 from treemeans.model_file.save_load import ModelFileError
 
@@ -146,13 +147,13 @@ def use(model):
             export_text(smaller)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(changed_documents())
 def test_changed_documents(path, data):
     check(path, data)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(changed_bytes())
 def test_changed_bytes(path, data):
     check(path, data)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.oracles import partitioned_oracle as oracle
 from treemeans import _core
 from treemeans.limits import Limits
@@ -179,7 +180,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 @SEARCHES
-@settings(max_examples=200)
+@examples(200)
 @given(SEEDS, st.sampled_from([1, 2, 5, 25]), st.integers(1, 5))
 def test_cuts_and_bounds_of_strips(of, seed, n, k):
     rows = Rows(seed, n, 1, k, home=of.home)
@@ -208,7 +209,7 @@ def test_cuts_and_bounds_of_strips(of, seed, n, k):
 
 
 @SEARCHES
-@settings(max_examples=60)
+@examples(60)
 @given(SEEDS, st.sampled_from([2, 5, 25]), st.integers(1, 5))
 def test_finer_strips_tell_as_much_or_more(of, seed, n, k):
     """Bins that are divided: sums stay, no bound falls, and in the end there is none."""
@@ -308,7 +309,7 @@ def searched_by_code(rows, wanted, features):
 @SEARCHES
 @pytest.mark.parametrize("search", [searched, searched_by_code])
 @pytest.mark.parametrize("constants", SETTINGS.values(), ids=SETTINGS)
-@settings(max_examples=40)
+@examples(40)
 @given(SEEDS, st.sampled_from([1, 3, 12, 60]), st.integers(1, 3), st.integers(1, 5))
 def test_searches_find_what_a_look_at_every_value_finds(of, search, constants, seed, n, d, k):
     rows = Rows(seed, n, d, k, home=of.home, n_groups=3)

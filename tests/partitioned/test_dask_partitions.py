@@ -16,10 +16,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.helpers.examples import examples
 from tests.helpers.map_reduce_steps import Deadly, Order, Slow, Total
 from tests.helpers.partitioned_cases import ListedPartitions
 from treemeans.columns.dates import dates_as_days
@@ -64,7 +65,7 @@ def quietly(partitions, step):
         return partitions.map_reduce(step)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     borders=st.lists(st.integers(0, len(X)), max_size=20),
     columns=st.sampled_from([(3,), (1, 2), (1, 1, 1)]),

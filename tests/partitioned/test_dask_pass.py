@@ -362,6 +362,7 @@ def scatter(X):
     return np.cos(1e4 * X**2)
 
 
+@pytest.mark.slow
 def test_five_thousand_leaves():
     X = np.random.default_rng(0).random((6_000, 1))
     space = scatter(X)

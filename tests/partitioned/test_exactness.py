@@ -5,9 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from treemeans.exact_sum import as_float, exact_sum
 from treemeans.partitioned.tree_growth.feature_bins import (
     dividing_edges,
@@ -38,7 +39,7 @@ def rounded(fraction):
 # ---- sums ----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(LISTS)
 def test_a_sum_is_the_sum_of_fractions(values):
     expected = fraction_sum(values)
@@ -47,7 +48,7 @@ def test_a_sum_is_the_sum_of_fractions(values):
     assert as_float(total) == rounded(expected)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(LISTS, LISTS, st.randoms(use_true_random=False))
 def test_no_order_and_no_border_leaves_a_trace(one, other, random):
     together = one + other
@@ -111,7 +112,7 @@ def above(value):
     return math.nextafter(value, math.inf)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(pairs(), st.sampled_from([4, 5, 16, 64]))
 @example((-HUGE, HUGE), 64)
 @example((-TINY, TINY), 4)
@@ -169,7 +170,7 @@ def test_a_whole_stretch(pair):
     assert one_bin_edges(low, high).tolist() == [below(low), high]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(ANY, max_size=15), st.integers(1, 20), st.lists(ANY, max_size=4))
 def test_quantile_edges_cover_every_number(sample, n_bins, also):
     edges = quantile_edges(np.array(sample, dtype=float), n_bins, np.array(also, dtype=float))

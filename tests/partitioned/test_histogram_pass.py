@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.partitioned_cases import ListedPartitions, split_rows
 from tests.oracles import partitioned_oracle as oracle
 from treemeans import _core
@@ -69,7 +70,7 @@ def sights(draw):
     return X, groups, [some_look(rng, int(group), shape[1]) for group in numbers], rng
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(sights(), st.integers(1, 20))
 def test_sums_by_stretches(sight, width):
     X, groups, requests, rng = sight
@@ -81,7 +82,7 @@ def test_sums_by_stretches(sight, width):
         np.testing.assert_array_equal(ours, expected)
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(sights())
 def test_lists_of_values(sight):
     X, groups, requests, _ = sight
@@ -143,7 +144,7 @@ def test_places_of_the_stretches_of_a_look():
 # ---- values that are listed ----------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(0, 2**32), st.sampled_from([0, 1, 2, 5, 25]))
 def test_equal_values_are_put_together(seed, n):
     rng = np.random.default_rng(seed)
@@ -193,7 +194,7 @@ def plain_lines(X, centers, weights, row_stats):
     return np.column_stack([numbers, *more])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["none", "whole", "any"]),
@@ -247,7 +248,7 @@ def test_a_survey_of_parts_is_one_of_all_rows(seed, kind, weighs, home, n_partit
         np.testing.assert_array_equal(found, expected[key])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["none", "whole", "any"]),

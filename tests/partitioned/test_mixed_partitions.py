@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
@@ -11,6 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from tests.helpers.examples import examples
 from tests.helpers.partitioned_cases import ListedFrames, ListedPartitions, split_rows
 from tests.partitioned.test_best_cuts import TIGHT, set_to
 from tests.partitioned.test_partitioned_fit import assert_same_trees
@@ -124,13 +125,13 @@ def check_some(seed):
     check(frame, int(rng.integers(1, 8)), weights, seed, k=k, **parameters)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 2**32))
 def test_random_tables(seed):
     check_some(seed)
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(st.integers(0, 2**32), st.sampled_from([1, 3000]))
 def test_random_tables_in_many_passes(seed, room):
     with pytest.MonkeyPatch.context() as patch:

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tests.helpers.datasets import kmeans, stored
+from tests.helpers.examples import examples
 from tests.helpers.partitioned_cases import ListedPartitions, split_rows
 from tests.helpers.random_trees import random_tree
 from tests.partitioned.test_best_cuts import TIGHT, set_to
@@ -169,14 +170,14 @@ def check_some(seed):
 
 
 @empty_clusters
-@settings(max_examples=150)
+@examples(150)
 @given(st.integers(0, 2**32))
 def test_random_tables(seed):
     check_some(seed)
 
 
 @empty_clusters
-@settings(max_examples=80)
+@examples(80)
 @given(st.integers(0, 2**32), st.sampled_from([1, 3000]))
 def test_random_tables_in_many_passes(seed, room):
     with pytest.MonkeyPatch.context() as patch:
@@ -216,7 +217,7 @@ def test_number_types(dtype):
 
 
 @empty_clusters
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(0, 2**32), st.sampled_from(["imm", "none"]))
 def test_pipelines(seed, base_tree):
     """IMM cuts next to centers, whose places in the columns are means, which are rounded."""
@@ -314,7 +315,7 @@ def test_short_thresholds_and_rules():
 
 
 @empty_clusters
-@settings(max_examples=6)
+@examples(6)
 @given(st.integers(0, 2**32))
 def test_the_order_of_the_parts_leaves_no_trace(seed):
     rng = np.random.default_rng(seed)
@@ -408,6 +409,7 @@ def test_a_dask_data_frame():
     assert str(model.rules()) == str(expected.rules())
 
 
+@pytest.mark.slow
 def test_covtype_in_20_partitions():
     """All 581,012 rows; IMM and as many leaves again."""
     dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")

@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
+from tests.helpers.examples import examples
 from tests.helpers.partitioned_cases import ListedPartitions, split_rows, step_names
 from treemeans.partitioned.clustering.center_statistics import AssignToCenters
 from treemeans.partitioned.clustering.fixed_point_columns import FixedPointColumns, sum_by_group
@@ -208,7 +209,7 @@ def test_parts_of_other_numbers_leave_no_trace(dtype):
     )
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.data())
 def test_small_tables_leave_no_trace_either(data):
     n, k = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 6))

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans, MeanShift, MiniBatchKMeans
 from sklearn.decomposition import PCA
@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tests.helpers.examples import examples
 from tests.helpers.partitioned_cases import step_names
 from tests.partitioned.test_partitioned_kmeans import blobs, counted, inertia, partitioned
 from treemeans import _core
@@ -164,7 +165,7 @@ def test_the_scaler_is_scikit_learns(with_mean, with_std):
     )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.lists(st.tuples(st.floats(-1e3, 1e3), st.integers(-5, 5)), min_size=2, max_size=40))
 def test_the_scaler_of_any_table(rows):
     X = np.array(rows, dtype=np.float64)

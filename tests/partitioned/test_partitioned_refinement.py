@@ -8,7 +8,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from tests.helpers.examples import examples
 from tests.helpers.partitioned_cases import ListedPartitions, split_rows
 from tests.helpers.plain_numpy import cluster_means, cost_to, leaf_of, random_weights, scaled_pca
 from tests.partitioned.test_best_cuts import as_tuple
@@ -339,7 +340,7 @@ def least_split(node, X, rows, regrets, min_weight):
 
 
 @pytest.mark.filterwarnings("ignore:Only .* reference centers are nearest")
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([1, 4]))
 def test_every_split_of_a_depth_is_the_best_there_is(seed, depth, min_weight):
     rng = np.random.default_rng(seed)
@@ -383,7 +384,7 @@ def test_every_split_of_a_depth_is_the_best_there_is(seed, depth, min_weight):
 
 
 @pytest.mark.filterwarnings("ignore:Only .* reference centers are nearest")
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(0, 10**6), st.sampled_from([1, 5]), st.booleans())
 def test_optimizing_never_raises_the_cost(seed, min_weight, weighted):
     rng = np.random.default_rng(seed)

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.helpers.mutable_trees import HOSTILE, SHAPES, balanced, chain, scattered
 from treemeans import ThresholdTree
 from treemeans.columns import Reader, plain_columns
@@ -64,7 +65,7 @@ def check(drawing):
             assert inside or not meet(box, text)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.sampled_from(SHAPES),
     st.integers(1, 60),
@@ -153,7 +154,7 @@ def test_names_of_clusters():
             drawing_of(scattered(30), cluster_names=bad)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.sampled_from(SHAPES), st.integers(1, 40), st.integers(0, 99))
 def test_orders(shape, n_leaves, seed):
     tree = shape(n_leaves, seed=seed)

@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy import sparse
 from sklearn.cluster import KMeans
 
+from tests.helpers.examples import examples
 from tests.helpers.plain_numpy import cluster_means, cost_to, leaf_of
 from tests.helpers.training_data import (
     blobs,
@@ -66,7 +67,7 @@ def searched(start, n_rounds=25, n_leaves=7, seed=0, excess=0.1):
 # ---- search --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(problems(sizes=(12, 40, 150), limited=True))
 def test_a_search_never_ends_worse_and_keeps_to_the_limits(problem):
     data, centers, n_leaves = problem
@@ -380,7 +381,7 @@ def assert_refined(found, grown, data, n_leaves):
     np.testing.assert_allclose(tree.weight[0], weights.sum())
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(problems(sizes=(12, 40, 150), limited=True))
 @pytest.mark.parametrize("kind", ["local", "search"])
 def test_a_refined_tree_is_never_worse_than_the_one_it_came_from(kind, problem):

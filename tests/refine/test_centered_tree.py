@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.helpers.examples import examples
 from tests.helpers.kernel_cases import as_tuple
 from tests.helpers.plain_numpy import leaf_of
 from tests.helpers.training_data import (
@@ -90,7 +91,7 @@ def state(centered):
 # ---- moves ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(), BASES, SOME_MOVES)
 def test_the_books_are_right_after_every_move(problem, base_tree, moves):
     data, centers, n_leaves = problem
@@ -102,7 +103,7 @@ def test_the_books_are_right_after_every_move(problem, base_tree, moves):
         assert centered.tree.n_leaves <= n_leaves
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(), BASES, SOME_MOVES)
 def test_no_move_raises_the_surrogate_cost(problem, base_tree, moves):
     data, centers, n_leaves = problem
@@ -113,7 +114,7 @@ def test_no_move_raises_the_surrogate_cost(problem, base_tree, moves):
         assert surrogate_cost(centered) <= no_more_than(before)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(), BASES, SOME_MOVES)
 def test_no_move_from_the_means_raises_the_kmeans_cost(problem, base_tree, moves):
     """Where the centers are the means, both costs are the same: the second assertion's bound."""
@@ -130,7 +131,7 @@ def test_no_move_from_the_means_raises_the_kmeans_cost(problem, base_tree, moves
         assert kmeans_cost(centered) <= no_more_than(surrogate)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problems(), BASES)
 def test_choose_splits_ends_where_no_look_helps(problem, base_tree):
     data, centers, n_leaves = problem
@@ -146,7 +147,7 @@ def test_choose_splits_ends_where_no_look_helps(problem, base_tree):
     assert state(centered) == optimized
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problems(limited=True), BASES, SOME_MOVES)
 def test_limits_hold_after_every_move(problem, base_tree, moves):
     data, centers, n_leaves = problem
@@ -172,7 +173,7 @@ def assert_within_limits(centered):
 # ---- what must not matter ------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 2**32), SOME_MOVES)
 def test_sparse_is_dense(seed, moves):
     """As long as the centers have few digits, the costs are the same bit by bit."""
@@ -207,7 +208,7 @@ def test_threads_do_not_matter(as_table):
 # ---- copies, leaves and cuts ---------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problems(), SOME_MOVES)
 def test_a_copy_and_its_original_do_not_change_each_other(problem, moves):
     data, centers, n_leaves = problem
@@ -226,7 +227,7 @@ def test_a_copy_and_its_original_do_not_change_each_other(problem, moves):
     assert_books_are_right(copy)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problems(sizes=(12, 40, 150)), st.integers(0, 2**32))
 def test_cutting_and_collapsing_keep_the_books(problem, seed):
     """Numbers of removed nodes are used again, so a wrong link would show."""

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.helpers.examples import examples
 from tests.helpers.training_data import (
     blobs,
     centered_tree_of,
@@ -26,7 +27,7 @@ def searched(start, n_leaves, n_rounds=40, seed=0, excess=0.1):
     return search_chains([start], start.data, n_leaves, excess * start.cost, rounds(n_rounds), rng)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(problems(sizes=(12, 40, 150), limited=True))
 def test_chains_never_end_worse_and_keep_to_the_limits(problem):
     data, centers, n_leaves = problem
@@ -42,7 +43,7 @@ def test_chains_never_end_worse_and_keep_to_the_limits(problem):
     assert_within_limits(found)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(problems(sizes=(40, 150), limited=False))
 def test_the_stated_cost_is_that_of_the_rows(problem):
     """Sums that are kept from round to round stay right: the cost is measured from the rows."""

@@ -5,11 +5,12 @@ import warnings
 import dask.array as da
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.tree import DecisionTreeClassifier
 
+from tests.helpers.examples import examples
 from tests.helpers.plain_numpy import cluster_means, cost_to
 from tests.helpers.training_data import data_of, price_rows
 from treemeans import ExKMC
@@ -87,7 +88,7 @@ def tables(draw):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(table=tables())
-@settings(max_examples=60)
+@examples(60)
 def test_on_tables_of_few_whole_numbers(kind, table):
     X, weights, parameters = table
     plain = fit(X, weights, **parameters)
@@ -101,7 +102,7 @@ def test_on_tables_of_few_whole_numbers(kind, table):
 
 
 @given(table=tables(), size=st.sampled_from([1, 2, 4]))
-@settings(max_examples=25)
+@examples(25)
 def test_a_search_is_never_above_the_trees_it_starts_from(table, size):
     X, weights, parameters = table
     assume(weights is None or weights.max() < 10)  # or costs of the others vanish beside one
@@ -126,7 +127,7 @@ def test_a_search_is_never_above_the_trees_it_starts_from(table, size):
 @pytest.mark.parametrize("n_rows", [None, 30])
 @pytest.mark.parametrize("kind", KINDS)
 @given(table=tables())
-@settings(max_examples=12)
+@examples(12)
 def test_on_rows_in_parts(kind, n_rows, table):
     X, _, parameters = table
     parameters["base_tree"] = "imm"

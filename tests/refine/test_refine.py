@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from tests.helpers.datasets import kmeans, load
+from tests.helpers.examples import examples
 from tests.helpers.plain_numpy import (
     assert_same_model,
     cluster_means,
@@ -280,7 +281,7 @@ def problems(draw):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("refine", REFINED)
 @given(problem=problems())
-@settings(max_examples=80)
+@examples(80)
 def test_no_refined_tree_costs_more_than_the_one_it_came_from(refine, problem):
     table, limits = problem
     plain = table.fit(**limits)
@@ -308,7 +309,7 @@ def test_the_labels_of_a_bare_tree_are_not_forgotten():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("refine", REFINED)
 @given(problem=problems(), seed=st.integers(0, 99))
-@settings(max_examples=80)
+@examples(80)
 def test_what_features_cost_is_part_of_the_cost(refine, problem, seed):
     table, limits = problem
     rng = np.random.default_rng(seed)
@@ -325,7 +326,7 @@ def test_what_features_cost_is_part_of_the_cost(refine, problem, seed):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @given(problem=problems())
-@settings(max_examples=100)
+@examples(100)
 def test_no_move_raises_the_cost(problem):
     table, limits = problem
     costs: dict[CenteredTree, list] = {}  # a base tree with empty leaves is refined in two ways
@@ -417,7 +418,7 @@ def test_the_path_holds_the_cheapest_prunings(name, base_tree, refine):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @given(problem=problems(), refine=st.sampled_from(REFINED))
-@settings(max_examples=80)
+@examples(80)
 def test_the_path_of_any_table_holds_the_cheapest_prunings(problem, refine):
     table, limits = problem
     assert_optimal(table.fit(refine=refine, **limits | {"search_rounds": 3}), table)

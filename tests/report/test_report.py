@@ -10,12 +10,13 @@ from importlib import resources
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
+from tests.helpers.examples import examples
 from tests.helpers.explain_cases import facts_of
 from tests.helpers.random_trees import (
     MIXED_COLUMNS,
@@ -360,7 +361,7 @@ def test_many_categories_are_put_together():
     assert np.all(bin_of[:21] == 9)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.text(max_size=12), min_size=2, max_size=5, unique=True))
 def test_names_are_said_as_they_are(names):
     tree = ThresholdTree([0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1], [0, 0, 1], len(names))
@@ -502,6 +503,7 @@ def test_the_page_loads_nothing_and_runs_only_its_own_script(hostile_page):
     assert addresses == {"http://www.w3.org/2000/svg"}  # a name, not a place
 
 
+@pytest.mark.slow
 def test_fifty_groups_and_two_hundred_leaves_are_small():
     model, X = large_model()
     assert model.n_leaves_ == 200

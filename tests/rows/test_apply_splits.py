@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.helpers.examples import examples
 from treemeans import _core
 from treemeans.rows import as_points
 
@@ -84,7 +85,7 @@ def applied(tree, X, n_threads=1):
 KINDS = [np.asarray, np.asfortranarray, lambda X: X.astype(np.float32), sparse.csr_array]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.integers(0, 2**32), st.integers(0, 12), st.sampled_from(KINDS))
 def test_every_row_ends_where_a_plain_walk_ends(seed, n_splits, kind):
     rng = np.random.default_rng(seed)
@@ -144,7 +145,7 @@ def test_codes_that_no_set_holds_are_refused():
         applied(tree, np.zeros((2, N_FEATURES)))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(0, 2**32), st.integers(1, 8), st.sampled_from(KINDS))
 def test_margins_are_those_of_the_rows_that_come_to_a_split(seed, n_splits, kind):
     rng = np.random.default_rng(seed)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy import sparse
 
+from tests.helpers.examples import examples
 from tests.helpers.kernel_cases import Case, cases, long_cases, wide_case
 from tests.oracles import refine_oracle as oracle
 from treemeans._core import Cut
@@ -17,7 +18,7 @@ def check(case, rows, n_threads=1):
     return found
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(cases())
 def test_small_tables(problem):
     case, rng = problem
@@ -25,7 +26,7 @@ def test_small_tables(problem):
     check(case, case.rows[rng.random(len(case.rows)) < 0.6])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(long_cases())
 def test_long_tables(problem):
     case, rng = problem

@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.examples import examples
 from tests.oracles import mixed_oracle as oracle
 from treemeans import _core
 from treemeans.rows import Table
 from treemeans.split import Split
 
 SEEDS = st.integers(0, 2**32)
-MANY = settings(max_examples=400, deadline=None)
+MANY = examples(400)
 
 
 def mixed_table(rng, n=None):
@@ -92,7 +93,7 @@ def test_no_subset_is_better(seed):
     assert (cut.missing_left is None) == (not np.isnan(values).any())
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(SEEDS)
 def test_threads_do_not_matter(seed):
     rng = np.random.default_rng(seed)

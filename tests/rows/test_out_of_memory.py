@@ -40,18 +40,16 @@ fit(rows(1000))
 print(ended["MemoryError"])
 """
 
-FITS = [
-    ("imm", "none"),
-    ("emn", "none"),
-    ("exgreedy", "none"),
-    ("kauri", "none"),
-    ("none", "search"),
-]
+FITS = [("imm", "none", 1), ("emn", "none", 2), ("none", "search", 2)]
+OTHERS = [("imm", "none", 2), ("emn", "none", 1), ("none", "search", 1)]
+OTHERS += [(base, "none", n_jobs) for base in ("exgreedy", "kauri") for n_jobs in (1, 2)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("base", "refine"), FITS)
+@pytest.mark.parametrize(
+    ("base", "refine", "n_jobs"),
+    [*FITS, *(pytest.param(*each, marks=pytest.mark.slow) for each in OTHERS)],
+)
 def test_a_fit_without_memory_is_an_error_and_no_end(base, refine, n_jobs):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, base, refine, str(n_jobs)],

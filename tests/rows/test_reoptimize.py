@@ -4,10 +4,11 @@ import copy
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.helpers.examples import examples
 from tests.helpers.kernel_cases import (
     Case,
     as_tuple,
@@ -51,7 +52,7 @@ def inner_nodes(tree, root):
 # ---- one look at one split -----------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(ANY_CASES)
 def test_one_look(problem):
     case, rng = problem
@@ -64,7 +65,7 @@ def test_one_look(problem):
     assert_same(tree, root, case)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(ANY_CASES)
 def test_replace_split_cuts_anew_even_if_that_costs_more(problem):
     case, rng = problem
@@ -79,7 +80,7 @@ def test_replace_split_cuts_anew_even_if_that_costs_more(problem):
     assert_same(tree, root, case)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(cases())
 def test_replace_split_without_prices_takes_those_of_the_tree(problem):
     case, rng = problem
@@ -95,7 +96,7 @@ def test_replace_split_without_prices_takes_those_of_the_tree(problem):
 # ---- until nothing improves ----------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(ANY_CASES)
 def test_settle(problem):
     case, rng = problem
@@ -107,7 +108,7 @@ def test_settle(problem):
     assert tree.cost <= before
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(sizes=(20, 60)))
 def test_settle_a_part_and_then_the_whole(problem):
     """What was settled once is looked at again where it depends on what changed since."""
@@ -126,7 +127,7 @@ def test_settle_a_part_and_then_the_whole(problem):
     assert_same(tree, root, case)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(sizes=(20, 60)), st.integers(0, 12))
 def test_looks_that_run_out_leave_a_tree_that_costs_no_more(problem, max_looks):
     case, rng = problem
@@ -141,7 +142,7 @@ def test_looks_that_run_out_leave_a_tree_that_costs_no_more(problem, max_looks):
         assert shape == root.as_tuple()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(sizes=(20, 60)))
 def test_other_regrets_question_every_split(problem):
     case, rng = problem

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from tests.helpers.examples import examples
 from tests.helpers.training_data import price_rows
 from tests.oracles.search_oracle import (
     OracleTree,
@@ -158,14 +159,14 @@ def small_problems(draw, max_rows=40):
     return X, draw(centers_for(X, draw(st.integers(1, 6)))), draw(weights_for(n))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(small_problems(), BASE_TREES, st.integers(0, 6))
 def test_small_tables(problem, base_tree, n_more):
     X, centers, weights = problem
     check(X, centers, base_tree, n_more, weights)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(small_problems(max_rows=12), BASE_TREES)
 def test_until_every_leaf_is_pure(problem, base_tree):
     X, centers, weights = problem
@@ -175,7 +176,7 @@ def test_until_every_leaf_is_pure(problem, base_tree):
 INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data(), st.sampled_from(INTEGERS), BASE_TREES)
 def test_integer_types(data, dtype, base_tree):
     limits = np.iinfo(dtype)
@@ -258,7 +259,7 @@ def sparse_problems(draw, max_rows, dtype):
     return X, matrix, centers, draw(weights_for(n))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data(), st.sampled_from([np.float64, np.float32, np.int32]), BASE_TREES)
 def test_sparse_tables(data, dtype, base_tree):
     X, matrix, centers, weights = data.draw(sparse_problems(40, dtype))
@@ -270,7 +271,7 @@ def test_sparse_tables(data, dtype, base_tree):
     assert tree == built(X, centers, base_tree, len(centers) + 5, weights)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data(), st.sampled_from(["csr", "csc"]), BASE_TREES)
 def test_long_sparse_tables(data, kind, base_tree):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -367,7 +368,7 @@ def long_problems(draw, sizes=(300, 1100, 3000)):
     return X, centers, draw(long_weights(n, rng))
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(long_problems(), BASE_TREES, st.integers(0, 8))
 def test_long_tables(problem, base_tree, n_more):
     X, centers, weights = problem
@@ -481,7 +482,7 @@ def test_enough_for_two_threads(as_table, shape, base_tree):
 # ---- what must not matter ------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.one_of(small_problems(), long_problems(sizes=(300, 2000))), BASE_TREES)
 def test_threads_and_order_in_memory_do_not_matter(problem, base_tree):
     X, centers, weights = problem
@@ -490,7 +491,7 @@ def test_threads_and_order_in_memory_do_not_matter(problem, base_tree):
     assert tree == built(np.asfortranarray(X), centers, base_tree, len(centers) + 5, weights)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.one_of(small_problems(), long_problems(sizes=(300, 2000))), BASE_TREES)
 def test_float32_is_its_float64_copy(problem, base_tree):
     X, centers, weights = problem
@@ -499,7 +500,7 @@ def test_float32_is_its_float64_copy(problem, base_tree):
     assert tree == built(X.astype(np.float64), centers, base_tree, len(centers) + 5, weights)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(0, 2**32), BASE_TREES)
 def test_sparse_is_dense(seed, base_tree):
     """More values than bins, yet few enough digits for both ways to the costs to be exact."""
@@ -513,7 +514,7 @@ def test_sparse_is_dense(seed, base_tree):
         assert dense == built(kind(X), centers, base_tree, 10, n_jobs=2)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.one_of(small_problems(), long_problems(sizes=(300, 2000))),
     BASE_TREES,
@@ -527,7 +528,7 @@ def test_order_of_rows_does_not_matter(problem, base_tree, seed):
     assert_same_structure(tree, built(X[order], centers, base_tree, len(centers) + 5, shuffled))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.one_of(small_problems(), long_problems(sizes=(300, 1100))), BASE_TREES, st.data())
 def test_weight_is_repetition(problem, base_tree, data):
     X, centers, _ = problem

@@ -36,6 +36,7 @@ def main() -> int:
     parser.add_argument("--case", type=int, help="check only the case of this number")
     parser.add_argument("--file", type=Path, help="check only the case in this file")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where failures are written")
+    parser.add_argument("--log", type=Path, help="append the result of the run to this file")
     parser.add_argument("--most", type=int, default=20, help="stop after so many failures")
     parser.add_argument("--files", type=int, help="run the command line on so many changed files")
     parser.add_argument("--interrupts", type=int, help="interrupt so many calls by Ctrl-C")
@@ -68,10 +69,14 @@ def main() -> int:
         print(f"  written to {failure.path}; run it with --file, or with --seed {failure.seed} "
               f"--case {failure.number}")  # fmt: skip
     taken = time.monotonic() - began
-    print(
+    seen = (
         f"fuzz: seed {seed}: {result.n_fits} fits of {result.n_cases} cases in {taken:.0f} s, "
         f"{len(result.failures)} failures"
     )
+    print(seen)
+    if options.log is not None:
+        with options.log.open("a", encoding="utf-8") as log:
+            log.write(f"{time.strftime('%Y-%m-%d', time.gmtime())} {seen}\n")
     return 1 if result.failures else 0
 
 

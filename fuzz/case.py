@@ -80,7 +80,7 @@ class Case:
             return FRAMES[storage or self.storage](self.X, self.kinds)
         return STORAGES[storage or self.storage](self.X)
 
-    def estimator(self, **changes: Any) -> ExKMC:
+    def estimator(self, kind: type[ExKMC] = ExKMC, **changes: Any) -> ExKMC:
         """An unfitted ExKMC. ``changes``: parameters that differ from the case's."""
         parameters = self.parameters | changes
         reference, base_tree = parameters.get("reference"), parameters.get("base_tree")
@@ -93,7 +93,7 @@ class Case:
             parameters["cost"] = np.array(parameters["cost"], dtype=np.float64)
         if isinstance(base_tree, str) and base_tree in GIVEN_TREES:
             parameters["base_tree"] = GIVEN_TREES[base_tree](self)
-        return ExKMC(**parameters)
+        return kind(**parameters)
 
     def keep_rows(self, rows: Any) -> Case:
         weights = None if self.weights is None else self.weights[rows]

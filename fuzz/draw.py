@@ -49,7 +49,7 @@ COLUMNS: dict[str, tuple[float, Callable[[Rng, int], Floats]]] = {
 
 
 def _size(rng: Rng) -> int:
-    low, high = pick(rng, {(1, 6): 2, (5, 16): 4, (12, 60): 4, (60, 300): 0.7, (2000, 7000): 0.03})
+    low, high = pick(rng, {(1, 6): 3, (5, 16): 5, (12, 60): 3, (60, 300): 0.3, (2000, 7000): 0.004})
     return int(rng.integers(low, high + 1))
 
 
@@ -126,7 +126,7 @@ CENTERS: dict[str, tuple[float, Callable[[Rng, Floats, int], Floats]]] = {
 
 
 REFERENCE_SHARES = {
-    "centers": 30, "fast": 1.5, "kmeans": 0.2, "clusterer": 0.7, "scaled": 0.5, "pca": 0.5,
+    "centers": 60, "fast": 1.5, "kmeans": 0.05, "clusterer": 0.4, "scaled": 0.3, "pca": 0.3,
 }  # fmt: skip
 
 
@@ -150,7 +150,7 @@ BASE_TREES = {
     "imm": 6, "exgreedy": 3, "emn": 3, "kauri": 3, "cart": 2, "kdtree": 2, "random": 1.5,
     "none": 2, "best": 1, "given": 1,
 }  # fmt: skip
-REFINEMENTS: dict[str, float] = {"none": 8, "local": 2, "search": 1, "optimal": 0.4}
+REFINEMENTS: dict[str, float] = {"none": 14, "local": 1.5, "search": 0.5, "optimal": 0.1}
 
 # Drawn one after the other; each may look at what the ones before have set.
 PARAMETERS: dict[str, Callable[[Rng, Floats, dict[str, Any]], Any]] = {
@@ -193,7 +193,8 @@ def _own(X: Floats, so_far: dict[str, Any], number: int) -> Rng:
 
 def _cluster_size(rng: Rng, so_far: dict[str, Any], share: float) -> float | None:
     """A share of all rows that clusters of about equal size meet."""
-    if rng.random() > 0.02 or so_far["refine"] == "optimal":
+    chance = 0.02 if so_far["n_clusters"] else 0.002  # such fits take a hundred times longer
+    if rng.random() > chance or so_far["refine"] == "optimal":
         return None
     return min(float(share / _k(so_far) * rng.uniform(0.8, 1.2)), 0.999)
 
@@ -232,10 +233,11 @@ def as_stored(X: Floats, storage: str) -> tuple[Floats, str]:
 def draw_case(seed: int, number: int) -> Case:
     """The case of this number; the same for the same seed.
 
-    Every fourth is a data frame of mixed columns, every eighth has other costs.
+    Every sixteenth is a data frame of mixed columns, every eighth has other costs. Small tables,
+    given centers and plain growth, whose fits take two milliseconds, are most of all.
     """
     rng = np.random.default_rng([seed, number])
-    if number % 4 == 3:
+    if number % 16 == 3:
         return draw_frame_case(rng)
     case = draw_number_case(rng)
     return with_other_cost(rng, case) if number % 8 == 5 else case
@@ -249,7 +251,7 @@ def draw_number_case(rng: Rng) -> Case:
     parameters = draw_reference(rng, X, storage)
     for name, draw in PARAMETERS.items():
         parameters[name] = draw(rng, X, parameters)
-    if n <= 12 and parameters["refine"] == "none" and _own(X, parameters, 4).random() < 0.05:
+    if n <= 12 and parameters["refine"] == "none" and _own(X, parameters, 4).random() < 0.005:
         parameters |= {"refine": "optimal", "search_rounds": 2}  # tiny tables, whose bounds are met
     large = n > 1000 and parameters["refine"] == "search"
     limited = any(parameters[name] is not None for name in ("min_cluster_size", "max_cluster_size"))

@@ -6,6 +6,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fuzz.case import Case, Failure
 from treemeans import ExKMC
-from treemeans.explain.warning_record import BadSegmentWarning
 
 Floats = NDArray[np.float64]
+LARGE = 10**6
+"""Entries of an array of extended precision that is made at once."""
+
+
+class QuietExKMC(ExKMC):
+    """ExKMC without the sentences about bad segments, which take longer than a small fit; the law
+    `warnings` makes them."""
+
+    def _show_warnings(self) -> None:
+        pass
 
 
 class Trial:
@@ -46,16 +56,18 @@ class Trial:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # nothing but the warnings below may reach a user
             warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", BadSegmentWarning)
             warnings.filterwarnings("ignore", module="sklearn")
             warnings.filterwarnings("ignore", "Columns left out|Column .* only in rows of weight 0")
             warnings.filterwarnings("ignore", ".* of infinite cost")
-            estimator = case.estimator(**changes)
+            estimator = case.estimator(QuietExKMC, **changes)
             if case.weights is None or (not hasattr(table, "__len__") and X is not None):
-                return estimator.fit(table)
-            return estimator.fit(table, sample_weight=case.weights)
+                estimator.fit(table)
+            else:
+                estimator.fit(table, sample_weight=case.weights)
+        estimator.__class__ = ExKMC
+        return estimator
 
-    @property
+    @cached_property
     def space(self) -> Floats:
         """The rows where costs are measured."""
         reference = self.model._fit_result.reference
@@ -67,10 +79,36 @@ class Trial:
         rows = reference.space(self.case.table(), self.case.table())
         return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
 
+    @cached_property
     def sizes(self) -> list[Any]:
         """The models of the smallest, a middle and the largest number of leaves."""
         n = self.model.path_["n_leaves"]
         return [self.model.with_leaves(int(i)) for i in sorted({n[0], n[len(n) // 2], n[-1]})]
+
+    @cached_property
+    def smallest(self) -> float:
+        """What a cost of rows about their means may be off by: a part of that about zero."""
+        squares = (self.space.astype(np.longdouble) ** 2).sum(axis=1)
+        return 1e-28 * float(self.case.row_weights @ squares) + 1e-300
+
+    @cached_property
+    def rounding(self) -> float:
+        """What fixed point may add to or take off a surrogate cost: the largest, by 2**60."""
+        w, n = self.case.row_weights, self.case.n_rows
+        centers = np.vstack([self.model.reference_centers_, self.model._fit_result.centers])
+        largest = float((w.astype(np.longdouble) @ squared_distances(self.space, centers)).max())
+        return largest * max(1.0, n, float(w.sum() / w.max())) * 2.0**-58
+
+    @cached_property
+    def _spread(self) -> float:
+        """Root of the cost of all rows about their mean."""
+        X, w = self.space.astype(np.longdouble), self.case.row_weights
+        away = X - (w @ X) / w.sum()
+        return float(np.sqrt(w @ (away**2).sum(axis=1)))
+
+    def lost_beside_outliers(self, cost: float) -> float:
+        """What a cost may be off by because means are rounded: clusters may be far apart."""
+        return float(8 * np.finfo(float).eps * self._spread * np.sqrt(cost))
 
 
 @dataclass(frozen=True)
@@ -108,29 +146,29 @@ def law(
 
 LAWS_WITHIN_LIMITS = {
     "refusal", "labels", "costs", "reference", "path", "limits", "limits on clusters",
-    "protected", "thresholds", "score", "again",
+    "protected", "thresholds", "score", "again", "pickled",
     "saved", "python", "rules", "explained", "threads", "rounded thresholds",
     "frame rows", "frame packages", "missing at predict", "frame exports", "frame rules",
-    "frame explained", "other costs", "cost table", "groups",
+    "frame explained", "other costs", "cost table", "groups", "warnings",
 }  # fmt: skip
 """Laws that speak of trees with limits on clusters too: other labels than the cheapest, and cuts
 by costs plus prices, are none that the oracles find."""
 
 
 LAWS_OF_FRAMES = {
-    "refusal", "costs", "reference", "path", "limits", "limits on clusters", "again", "saved",
-    "threads", "rounded thresholds", "refined", "sizes", "score",
+    "refusal", "costs", "reference", "path", "limits", "limits on clusters", "again", "pickled",
+    "saved", "threads", "rounded thresholds", "refined", "sizes", "score",
     "frame rows", "frame packages", "missing at predict", "frame exports", "frame rules",
-    "frame explained", "frame monitored", "other costs", "path of other costs",
+    "frame explained", "frame monitored", "other costs", "path of other costs", "warnings",
 }  # fmt: skip
 """Laws that speak of data frames with mixed columns."""
 
 LAWS_OF_OTHER_COSTS = {
     "refusal", "labels", "limits", "limits on clusters", "protected", "thresholds", "again",
-    "saved", "python", "sqlite", "duckdb", "onnx", "rules", "explained", "threads",
+    "pickled", "saved", "python", "sqlite", "duckdb", "onnx", "rules", "explained", "threads",
     "rounded thresholds", "other costs", "cost table", "path of other costs",
     "frame rows", "frame packages", "missing at predict", "frame exports", "frame rules",
-    "frame explained",
+    "frame explained", "warnings",
 }  # fmt: skip
 """Laws that speak of other costs than squared distances."""
 
@@ -184,39 +222,30 @@ def near(a: float, b: float, rel: float, atol: float = 0.0) -> bool:
     return bool(abs(a - b) <= rel * max(abs(a), abs(b)) + atol)
 
 
+def squared_distances(X: Floats, centers: Floats) -> NDArray[Any]:
+    """Squared distance of each row to each center, in extended precision."""
+    rows = X.astype(np.longdouble)
+    if X.size * len(centers) <= LARGE:
+        return ((rows[:, None] - centers[None]) ** 2).sum(axis=2)
+    return np.stack([((rows - center) ** 2).sum(axis=1) for center in centers], axis=1)
+
+
 def kmeans_cost(X: Floats, labels: NDArray[Any], weights: Floats) -> float:
     """Cost of clusters about their means, in extended precision."""
-    total = np.longdouble(0.0)
-    for cluster in np.unique(labels):
-        rows = np.flatnonzero((labels == cluster) & (weights > 0))
-        if not len(rows):
-            continue
-        w = weights[rows].astype(np.longdouble)
-        D = X[rows].astype(np.longdouble) - X[rows[weights[rows].argmax()]]
-        D -= (w @ D) / w.sum()
-        total += w @ (D**2).sum(axis=1)
-    return float(total)
+    rows = np.flatnonzero(weights > 0)
+    rows = rows[np.lexsort((-weights[rows], labels[rows]))]  # the heaviest of a cluster first
+    first = np.flatnonzero(np.diff(labels[rows], prepend=-1))
+    n_rows = np.diff(first, append=len(rows))
+    w = weights[rows].astype(np.longdouble)[:, None]
+    D = X[rows].astype(np.longdouble) - np.repeat(X[rows[first]], n_rows, axis=0)
+    means = np.add.reduceat(w * D, first) / np.add.reduceat(w, first)
+    return float((w * (D - np.repeat(means, n_rows, axis=0)) ** 2).sum())
 
 
 def cost_to(X: Floats, centers: Floats, weights: Floats) -> float:
     """Cost of rows, each to its own center, in extended precision."""
     D = X.astype(np.longdouble) - centers
     return float(weights.astype(np.longdouble) @ (D**2).sum(axis=1))
-
-
-def rounding(trial: Trial) -> float:
-    """What fixed point may add to or take off a surrogate cost: the largest of all, by 2**60."""
-    X, w = trial.space, trial.case.row_weights
-    centers = [*trial.model.reference_centers_, *trial.model._fit_result.centers]
-    largest = max(cost_to(X, c, w) for c in centers)
-    return largest * max(1.0, len(X), float(w.sum() / w.max())) * 2.0**-58
-
-
-def lost_beside_outliers(trial: Trial, cost: float) -> float:
-    """What a cost may be off by because means are rounded: clusters may be far from each other."""
-    X, w = trial.space.astype(np.longdouble), trial.case.row_weights
-    away = X - (w @ X) / w.sum()
-    return float(8 * np.finfo(float).eps * np.sqrt(w @ (away**2).sum(axis=1)) * np.sqrt(cost))
 
 
 def is_ordinary(case: Case) -> bool:

@@ -50,7 +50,7 @@ def _median(values: NDArray[Any], weight: NDArray[Any]) -> Any:
 @law("other costs", applies=lambda case: is_other_cost(case) and case.cost != "table")
 def other_costs(trial: Trial) -> None:
     """inertia_ is the cost of the tree's clusters, at every size."""
-    for model in trial.sizes():
+    for model in trial.sizes:
         truth, size = rows_cost(trial.case, model.labels_)
         slack = size * 2.0**-40 + 1e-300
         assert near(model.inertia_, truth, DIGITS, slack), (model.inertia_, truth, size)
@@ -63,7 +63,7 @@ def cost_table(trial: Trial) -> None:
     given: Floats = np.array(trial.case.parameters["cost"])
     shifted = given - min(0.0, float(given[np.isfinite(given)].min()))
     w = trial.case.row_weights
-    for model in trial.sizes():
+    for model in trial.sizes:
         each = shifted[np.arange(len(given)), model.labels_]
         if not np.isfinite(each[w > 0]).all():
             continue

@@ -46,7 +46,7 @@ def _folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="fuzz-"))
 
 
-@law("saved", share=0.15)
+@law("saved", share=0.05)
 def saved(trial: Trial) -> None:
     """A loaded model is the saved one, and is saved to the same bytes."""
     model = trial.model
@@ -77,7 +77,7 @@ def python(trial: Trial) -> None:
     assert found == _expected(trial, X)
 
 
-@law("sqlite", share=0.06)
+@law("sqlite", share=0.02)
 def sqlite(trial: Trial) -> None:
     """SQLite gives the clusters of predict, in one query and in one condition a cluster."""
     X, names = rows_around(trial, 30), _names(trial.model)
@@ -112,7 +112,7 @@ def in_duckdb(trial: Trial) -> None:
     assert {row[0]: row[-1] for row in answers} == dict(enumerate(_expected(trial, X)))
 
 
-@law("onnx", share=0.03)
+@law("onnx", share=0.01)
 def in_onnx(trial: Trial) -> None:
     """So does an ONNX runtime."""
     import onnxruntime
@@ -139,7 +139,7 @@ def in_sklearn(trial: Trial) -> None:
             assert classifier.predict(X).tolist() == _expected(trial, trial.case.X)
 
 
-@law("rules", share=0.1)
+@law("rules", share=0.05)
 def rules(trial: Trial) -> None:
     """A row meets rules of its own cluster and of no other; the words can be printed."""
     model, X = trial.model, rows_around(trial)

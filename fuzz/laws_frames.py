@@ -70,7 +70,7 @@ def frame_rows(trial: Trial) -> None:
     """labels_ = predict = label of apply = a walk down the tree with the user's own values."""
     case = trial.case
     rows, table = raw_rows(case.X, case.kinds), case.table()
-    for model in trial.sizes():
+    for model in trial.sizes:
         leaf = model.apply(table)
         assert leaf.tolist() == walked(model, rows), "apply"
         assert np.array_equal(model.tree_.label[leaf], model.labels_), "labels_"

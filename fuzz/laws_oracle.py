@@ -45,7 +45,7 @@ def search_oracle(trial: Trial) -> None:
 
 @law(
     "separating oracle",
-    share=0.5,
+    share=0.15,
     applies=lambda case: (
         has_centers(case)
         and case.n_rows <= 40
@@ -75,7 +75,7 @@ def separating_oracle(trial: Trial) -> None:
 
 @law(
     "kauri oracle",
-    share=0.5,
+    share=0.2,
     applies=lambda case: is_exact(case) and case.n_rows <= 14 and len(case.centers) <= 4,
 )
 def kauri_oracle(trial: Trial) -> None:

@@ -47,7 +47,7 @@ def _other_storages(case: Case) -> list[str]:
     ]  # fmt: skip
 
 
-@law("storage", share=0.5, applies=has_centers)
+@law("storage", share=0.7, applies=has_centers)
 def storage(trial: Trial) -> None:
     """Dense = sparse = float32 = integers = data frame."""
     others = _other_storages(trial.case)
@@ -57,7 +57,7 @@ def storage(trial: Trial) -> None:
         assert_same(trial.model, trial.fit(X=trial.case.table(chosen)))
 
 
-@law("threads", share=0.2)
+@law("threads", share=0.25)
 def threads(trial: Trial) -> None:
     """One thread = two, bit for bit."""
     other = trial.fit(n_jobs=2)
@@ -68,7 +68,7 @@ def threads(trial: Trial) -> None:
 
 @law(
     "partitions",
-    share=0.12,
+    share=0.05,
     applies=lambda case: (
         has_centers(case)
         and case.storage not in SPARSE
@@ -101,7 +101,7 @@ def partitions(trial: Trial) -> None:
             assert found.inertia_ <= plain.inertia_ * (1 + 1e-9) + scale, "refined in parts"
 
 
-@law("row order", share=0.2, applies=lambda case: has_centers(case) and is_grown(case))
+@law("row order", share=0.8, applies=lambda case: has_centers(case) and is_grown(case))
 def row_order(trial: Trial) -> None:
     """The order of the rows is no matter."""
     case = trial.case
@@ -115,7 +115,6 @@ def row_order(trial: Trial) -> None:
 
 @law(
     "copies",
-    share=0.5,
     applies=lambda case: (
         has_centers(case)
         and is_grown(case)
@@ -142,7 +141,7 @@ def copies(trial: Trial) -> None:
     assert np.array_equal(trial.model.labels_[rows], other.labels_)
 
 
-@law("scale", share=0.1, applies=lambda case: has_centers(case) and is_ordinary(case))
+@law("scale", share=0.6, applies=lambda case: has_centers(case) and is_ordinary(case))
 def scale(trial: Trial) -> None:
     """Values times a power of two: the same tree, its thresholds times that power."""
     case = trial.case
@@ -161,3 +160,37 @@ def scale(trial: Trial) -> None:
     assert np.array_equal(a.feature, b.feature), "feature"
     assert np.array_equal(a.threshold * power, b.threshold, equal_nan=True), "threshold"
     assert np.array_equal(plain.labels_, other.labels_), "labels_"
+
+
+@law("weight scale", share=0.4, applies=lambda case: has_centers(case) and is_ordinary(case))
+def weight_scale(trial: Trial) -> None:
+    """Weights times a power of two: the same tree, its cost times that power."""
+    case = trial.case
+    if case.weights is None or case.parameters["min_samples_leaf"] > 1:
+        return  # a limit that counts weights
+    if case.parameters["base_tree"] in ("given", "cart", "random"):
+        return
+    power = 2.0 ** int(case.rng(10).choice([-30, -1, 4, 50]))
+    other = trial.fit(replace(case, weights=case.weights * power))
+    a, b = trial.model, other
+    assert np.array_equal(a.tree_.feature, b.tree_.feature), "feature"
+    assert np.array_equal(a.tree_.threshold, b.tree_.threshold, equal_nan=True), "threshold"
+    assert np.array_equal(a.labels_, b.labels_), "labels_"
+    assert near(a.inertia_ * power, b.inertia_, 1e-9, 1e-300), (a.inertia_, b.inertia_, power)
+
+
+@law("constant column", share=0.4, applies=lambda case: has_centers(case) and is_grown(case))
+def constant_column(trial: Trial) -> None:
+    """A column that is zero in all rows and centers changes nothing."""
+    case = trial.case
+    if case.parameters["base_tree"] in ("given", "cart", "random", "best"):
+        return
+    parameters = case.parameters | {
+        "reference": np.hstack([case.centers, np.zeros((len(case.centers), 1))]).tolist()
+    }
+    for name, value in (("allowed_features", True), ("feature_costs", 0.0)):
+        if parameters[name] is not None:
+            parameters[name] = [*parameters[name], value]
+    wider = np.hstack([case.X, np.zeros((case.n_rows, 1))])
+    other = trial.fit(replace(case, X=wider, parameters=parameters))
+    assert_same(trial.model, other)

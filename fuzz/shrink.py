@@ -36,19 +36,21 @@ def shrink(case: Case, fails: Callable[[Case], bool], seconds: float = 20.0) -> 
 
 def smaller(case: Case) -> Iterator[Case]:
     """Simpler cases, the boldest changes first."""
+    yield from _fewer_rows(case)
     simplest = "dense" if case.kinds is None else "pandas"
     if case.storage != simplest:
         yield replace(case, storage=simplest)
     if case.weights is not None:
         yield replace(case, weights=None)
+    k = len(case.centers) if case.centers is not None else case.parameters["n_clusters"] or 1
+    most = case.parameters["max_leaf_nodes"] or 2 * k
     for name, default in DEFAULTS.items():
+        if name == "max_leaf_nodes" and most < 2 * k:  # the default would be more leaves again
+            continue
         if name in case.parameters and case.parameters[name] != default:
             yield replace(case, parameters=case.parameters | {name: default})
-    k = len(case.centers) if case.centers is not None else case.parameters["n_clusters"] or 1
-    if (case.parameters["max_leaf_nodes"] or 2 * k) > k:
-        most = case.parameters["max_leaf_nodes"] or 2 * k
+    if most > k:
         yield replace(case, parameters=case.parameters | {"max_leaf_nodes": most - 1})
-    yield from _fewer_rows(case)
     yield from _fewer_centers(case)
     yield from _fewer_columns(case)
     yield from _rounder(case)

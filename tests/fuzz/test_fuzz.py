@@ -52,7 +52,8 @@ def test_a_case_is_drawn_again_by_its_number_and_survives_json():
 
 
 def test_every_kind_is_drawn():
-    drawn = [draw_case(1, number) for number in range(1000)]
+    numbers = [*range(1000), *range(16 * 63 + 3, 16 * 250, 16)]  # and more data frames
+    drawn = [draw_case(1, number) for number in numbers]
     assert {case.cost for case in drawn} == {"kmeans", "kmedians", "cosine", "labels", "table"}
     frames = [case for case in drawn if case.kinds is not None]
     assert {case.storage for case in frames} == set(FRAMES)

@@ -262,7 +262,7 @@ def is_ordinary(case: Case) -> bool:
 
 def _plain_weights(weights: Floats) -> bool:
     used = weights[weights > 0]
-    return bool(used.max() < 1e12 * used.min() and 1e-150 < used.max() < 1e150)
+    return bool(len(used) and used.max() < 1e12 * used.min() and 1e-150 < used.max() < 1e150)
 
 
 def is_exact(case: Case) -> bool:

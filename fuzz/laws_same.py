@@ -123,6 +123,8 @@ def row_order(trial: Trial) -> None:
         and case.n_rows < 400
         # Sums of sparse tables are rounded by what else is in the table.
         and (case.storage not in SPARSE or is_exact(case))
+        # A share of less than a row allows leaves without rows, unless rows have weights.
+        and case.parameters["min_samples_leaf"] >= 1
         # Prices above that of all rows are alike where rows have weights.
         and max(case.parameters["feature_costs"] or [0.0]) <= 1.0
         # Rounding keeps rows without weight on their side, too.

@@ -60,6 +60,13 @@ def cosine_prices(
     return base, nearest, regret
 
 
+def _lengths(vectors: Floats) -> Floats:
+    """Lengths of vectors whose squares a float may not hold."""
+    exponents = np.frexp(np.abs(vectors).max(axis=1, initial=0.0))[1]
+    scaled = np.ldexp(vectors, -exponents[:, None])
+    return np.asarray(np.ldexp(np.linalg.norm(scaled, axis=1), exponents))
+
+
 @dataclass(frozen=True)
 class DirectionStatistics:
     """Sums of rows of length 1, by group: a group costs its weight less the length of its sum.
@@ -76,7 +83,7 @@ class DirectionStatistics:
     @property
     def within(self) -> Floats:
         """Cost of each group about its mean direction."""
-        return np.asarray(np.maximum(self.weight - np.linalg.norm(self.sums, axis=1), 0.0))
+        return np.asarray(np.maximum(self.weight - _lengths(self.sums), 0.0))
 
     @property
     def cost(self) -> float:
@@ -90,7 +97,7 @@ class DirectionStatistics:
     def _union_cost(self, members: list[int], cluster: int) -> float:
         """Cost of the union of some groups about its mean direction."""
         weight, sums = self.weight[members].sum(), self.sums[members].sum(axis=0)
-        return max(float(weight - np.linalg.norm(sums)), 0.0)
+        return max(float(weight - _lengths(sums[None])[0]), 0.0)
 
     def merged(self, into: NDArray[np.int32], n_groups: int) -> DirectionStatistics:
         """Unions of the groups; ``into`` is the union that each of them joins."""
@@ -101,7 +108,7 @@ class DirectionStatistics:
 
     def means(self, fallback: Floats) -> Floats:
         """Mean direction of each group; ``fallback`` for one without any."""
-        length = np.linalg.norm(self.sums, axis=1)[:, None]
+        length = _lengths(self.sums)[:, None]
         return np.where(length > 0, self.sums / np.where(length > 0, length, 1.0), fallback)
 
     def without_rows(self) -> DirectionStatistics:

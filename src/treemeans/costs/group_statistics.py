@@ -149,7 +149,8 @@ class GroupStatistics:
             if near or looks == 4:
                 break
             origin = origin + step
-        shift = origin[self.weight.argmax()]
+        # Where most groups are: one that is far from the others takes no digits off them.
+        shift = np.median(origin[self.weight > 0], axis=0)
         offset = (origin - shift) + step
         return GroupStatistics(self.weight, self.weight[:, None] * offset, shift, within)
 

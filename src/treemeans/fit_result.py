@@ -24,6 +24,7 @@ from treemeans.costs import (
     rounded_mean,
 )
 from treemeans.explain.cluster_names import automatic_names, checked_names
+from treemeans.explain.cluster_rules import warnings_of
 from treemeans.explain.group_figures import GroupFigures
 from treemeans.explain.model_facts import Facts
 from treemeans.explain.segment_warnings import may_warn
@@ -242,13 +243,14 @@ class FitResult:
             found["start_agreement"] = tuple(self.reference.start_agreement.tolist())
         return found
 
-    def may_warn(self) -> bool:
-        """Whether there may be warnings about the clusters of the full tree."""
-        if self.warnings:
-            return True
-        counts = self._row_counts(self.tree.n_leaves)
+    def segment_warnings(self) -> tuple[SegmentWarning, ...]:
+        """What is wrong with the clusters of the full tree, without making all their rules."""
+        n_leaves = self.tree.n_leaves
+        counts = self._row_counts(n_leaves)
         n_rows, starts = counts.get("n_rows", ()), counts.get("start_agreement", ())
-        return may_warn(self.tree, self.columns, n_rows, starts)
+        if not self.warnings and not may_warn(self.tree, self.columns, n_rows, starts):
+            return ()
+        return warnings_of(replace(self._facts(n_leaves), warnings=self.warnings, **counts))
 
     def with_groups(self, groups: GroupFigures) -> FitResult:
         """The same, with what the clusters say about groups of rows."""

@@ -218,7 +218,6 @@ class TreeEstimator(TreeModel):
 
     def _show_warnings(self) -> None:
         """Show what is wrong with the clusters as one Python warning."""
-        if self._fit_result.may_warn():
-            found = " ".join(map(str, self.warnings_))
-            if found:
-                warnings.warn(found, BadSegmentWarning, stacklevel=depth_in_package())
+        found = " ".join(map(str, self._fit_result.segment_warnings()))
+        if found:
+            warnings.warn(found, BadSegmentWarning, stacklevel=depth_in_package())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,12 @@ from treemeans.explain.leaf_grid import Grid, GridBox, Leaves
 from treemeans.explain.merge_boxes import merged
 from treemeans.explain.model_facts import Facts
 from treemeans.explain.rules import ClusterRules, Rule, Rules
-from treemeans.explain.segment_warnings import segment_warnings
+from treemeans.explain.segment_warnings import (
+    maybe_one_category,
+    segment_warnings,
+    small_clusters,
+)
+from treemeans.explain.warning_record import SegmentWarning
 
 
 def describe(
@@ -23,10 +28,14 @@ def describe(
     clusters: Sequence[int] | None = None,
     reader: Reader | None = None,
     most: int = 3,
+    ruled: Container[int] | None = None,
 ) -> Rules:
     """The rules of all clusters, or of some, in the words of a reader.
 
-    ``most``: the largest number of columns that are reported to differ in a cluster.
+    Parameters
+    ----------
+    most : the largest number of columns that are reported to differ in a cluster
+    ruled : the clusters whose rules are made, which takes the most time; None for all
     """
     tree = facts.tree
     reader, grid = reader or Reader(tree, facts.columns), Grid(tree, facts.columns)
@@ -47,7 +56,9 @@ def describe(
                 cost=float(facts.costs[cluster]),
                 cost_share=_share(float(facts.costs[cluster]), cost),
                 apart=apart,
-                rules=tuple(_rules(facts, reader, grid, cluster, total)),
+                rules=tuple(_rules(facts, reader, grid, cluster, total))
+                if ruled is None or cluster in ruled
+                else (),
                 reference=facts.reference,
                 comparable=facts.comparable,
             )
@@ -63,6 +74,14 @@ def describe(
         facts.protected,
         facts.balanced,
     )
+
+
+def warnings_of(facts: Facts) -> tuple[SegmentWarning, ...]:
+    """What ``describe(facts).warnings`` says, for the time that the clusters in doubt take."""
+    tree = facts.tree
+    ruled = maybe_one_category(tree, facts.columns)
+    doubtful = sorted(ruled | small_clusters(tree, facts.n_rows))
+    return segment_warnings(facts, describe(facts, doubtful, ruled=ruled))
 
 
 def _rules(facts: Facts, reader: Reader, grid: Grid, cluster: int, total: float) -> list[Rule]:

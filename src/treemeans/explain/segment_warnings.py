@@ -27,7 +27,7 @@ _ONE_CATEGORY = ("category", "codes", "flag")
 def segment_warnings(facts: Facts, clusters: Sequence[ClusterRules]) -> tuple[SegmentWarning, ...]:
     """What is wrong with clusters: what can be seen without the rows, and what rows have shown.
 
-    ``clusters``: with their rules.
+    ``clusters``: at least those in doubt; those that may be one category with their rules.
     """
     found: list[SegmentWarning] = []
     for each in clusters:
@@ -38,7 +38,7 @@ def segment_warnings(facts: Facts, clusters: Sequence[ClusterRules]) -> tuple[Se
         if column is not None:
             found.append(_one_category(each.cluster, column, str(each.rules[0])))
     shown = facts.warnings
-    enough = sum(facts.n_rows) >= _ENOUGH_ROWS * len(clusters)
+    enough = sum(facts.n_rows) >= _ENOUGH_ROWS * facts.tree.n_clusters
     if (
         enough
         and len(facts.start_agreement) > 1
@@ -51,27 +51,39 @@ def segment_warnings(facts: Facts, clusters: Sequence[ClusterRules]) -> tuple[Se
 def may_warn(
     tree: ThresholdTree, columns: Columns, n_rows: Sequence[int], start_agreement: Sequence[float]
 ) -> bool:
-    """Whether there may be a warning, for a fraction of the time that rules take to make.
-
-    Only a cluster that is one category needs rules. All its leaves then lie below cuts of the
-    column.
-    """
+    """Whether there may be a warning, for a fraction of the time that rules take to make."""
     if len(start_agreement) > 1 and np.median(np.asarray(start_agreement)) < AGREEMENT:
         return True
-    label, weight = tree.label[tree.leaves], tree.weight[tree.leaves]
-    size = np.bincount(label, weight, minlength=tree.n_clusters)
-    if 1 in n_rows or ((size > 0) & (size < SMALL * size.sum())).any():
-        return True
-    above: list[set[int]] = [set() for _ in range(tree.n_nodes)]  # categories cut above a node
+    return bool(small_clusters(tree, n_rows) or maybe_one_category(tree, columns))
+
+
+def small_clusters(tree: ThresholdTree, n_rows: Sequence[int]) -> set[int]:
+    """The clusters of a single row, or of less than 1 % of the rows."""
+    leaves = tree.leaves
+    size = np.bincount(tree.label[leaves], tree.weight[leaves], minlength=tree.n_clusters)
+    small = np.flatnonzero((size > 0) & (size < SMALL * size.sum())).tolist()
+    return {*small, *(cluster for cluster, n in enumerate(n_rows) if n == 1)}
+
+
+def maybe_one_category(tree: ThresholdTree, columns: Columns) -> set[int]:
+    """The clusters that may be one category: all their leaves lie below cuts of a column of them.
+
+    Only rules say whether they are.
+    """
+    features = tree.feature.tolist()
+    told = {each for each in set(features) if each >= 0 and columns[each].kind in _ONE_CATEGORY}
+    if not told:
+        return set()
+    above: list[set[int]] = [set() for _ in features]  # columns of categories cut above a node
     for node in parents_first(tree.left, tree.right):
-        feature = int(tree.feature[node])
-        if feature >= 0:
-            told = {feature} if columns[feature].kind in _ONE_CATEGORY else set()
-            above[tree.left[node]] = above[tree.right[node]] = above[node] | told
-    return any(
-        set.intersection(*(above[leaf] for leaf in tree.leaves[label == cluster].tolist()))
-        for cluster in np.unique(label).tolist()
-    )
+        if features[node] >= 0:
+            both = above[node] | (told & {features[node]})
+            above[tree.left[node]] = above[tree.right[node]] = both
+    common: dict[int, set[int]] = {}
+    for leaf in tree.leaves.tolist():
+        cluster = int(tree.label[leaf])
+        common[cluster] = common.get(cluster, above[leaf]) & above[leaf]
+    return {cluster for cluster, features_above in common.items() if features_above}
 
 
 def starts_disagree(agreement: Sequence[float]) -> list[SegmentWarning]:

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int64_t kRoundSteps = 5'000;  // what any round takes besides
 constexpr int kLloydRounds = 4;              // of the halves of a cluster
+constexpr double kMostDissolved = 0.1;       // of the regret of the tree: see dissolve
 constexpr double kTolerance = 1e-4;          // settling ends once a round saves a smaller share
 
 enum Move { kFeature, kAnywhere, kHere, kExchange, kMoveLeaf, kRelabel, kDissolve };
@@ -97,7 +98,7 @@ Chain::Chain(const Problem& problem, const Shape& start, std::shared_ptr<const R
       tree_(build(start)),
       candidate_(tree_),
       used_(Policy::kMoves, 0) {
-  settle(5);
+  settle(5, true);
   best_ = shape();
 }
 
@@ -157,26 +158,27 @@ double Chain::cut_prices(const AnnealingTree& tree) const {
   return static_cast<double>(prices) * problem_.space->unit;
 }
 
-// A descent like Lloyd's: choose cuts again, use free leaves, move the centers.
-void Chain::settle(int rounds) {
+// A descent like Lloyd's: choose cuts again, use free leaves, move the centers. `moved`: whether
+// the centers did since the cost is known.
+void Chain::settle(int rounds, bool moved) {
   double before = std::numeric_limits<double>::infinity();
   for (int i = 0; i < rounds; ++i) {
     tree_.reoptimize(0, 2 * tree_.n_leaves());
     tree_.grow(n_leaves_);
     cluster_cost(tree_, sums_);
-    tree_.reprice(
-        tree_.prices().with(*problem_.space, sums_.means(*problem_.space, tree_.prices().centers)));
+    recenter();
     const double now =
         (tree_.prices().cheapest + static_cast<double>(tree_.cost())) * problem_.space->unit;
     if (now >= before * (1.0 - kTolerance)) break;
     before = now;
   }
+  tree_.prepare();
+  if (rounds == 0 && !moved) return;
   // Leaves can have been labelled again since the centers moved.
   cost_ = cluster_cost(tree_, sums_) + cut_prices(tree_);
-  tree_.prepare();
   finished_ = tree_.cost() == 0;
   const std::int64_t n = static_cast<std::int64_t>(rows_->size());
-  steps_ += n * problem_.space->dimension * 3;
+  steps_ += n * problem_.space->dimension * (rounds + 1);
 }
 
 void Chain::run(const Policy& policy, std::int64_t n_rounds, std::int64_t n_steps, double from,
@@ -205,38 +207,13 @@ void Chain::round(const Policy& policy, double temperature) {
   const std::int64_t limit_after =
       tree_.cost() + static_cast<std::int64_t>(policy.most_after * temperature / unit);
   if (move == kDissolve) {
-    changed = dissolve();
+    changed = dissolve(policy.most_after * temperature);
   } else if (move == kMoveLeaf) {
     changed = move_leaf();
   } else if (move == kRelabel) {
     changed = relabel_leaf(policy);
   } else {
-    const std::int32_t node = pick_node(policy.uniform);
-    if (node >= 0) {
-      const AnnealingTree::Change before = candidate_.begin_change(node);
-      if (change(policy, move, node) && candidate_.cost() <= limit) {
-        if (move == kFeature) {
-          if (!candidate_.nodes()[node].is_leaf()) {
-            for (const bool left : {true, false}) {
-              const Node& at = candidate_.nodes()[node];
-              if (at.is_leaf()) break;
-              const std::int32_t child = left ? at.left : at.right;
-              const AnnealingTree::Change inner = candidate_.begin_change(child);
-              candidate_.reoptimize(child, policy.looks);
-              candidate_.end_change(inner, node);
-            }
-          }
-        } else {
-          candidate_.reoptimize(node, policy.looks);
-        }
-        if (candidate_.cost() <= limit_after) {
-          candidate_.end_change(before, -1);
-          candidate_.climb(node, policy.looks);
-          candidate_.grow(n_leaves_);
-          changed = true;
-        }
-      }
-    }
+    changed = change_subtree(policy, move, limit, limit_after);
   }
   if (changed) {
     candidate_sums_ = sums_;
@@ -256,22 +233,65 @@ void Chain::round(const Policy& policy, double temperature) {
       ++used_[move];
       std::swap(tree_, candidate_);
       std::swap(sums_, candidate_sums_);
-      steps_ += tree_.steps();
-      tree_.forget_steps();
-      tree_.reprice(tree_.prices().with(*problem_.space,
-                                        sums_.means(*problem_.space, tree_.prices().centers)));
-      settle(cost >= best_.cost ? 1 : 2);
+      cost_ = cost;
+      const bool is_best = cost < best_.cost;
+      const bool is_far = drift() > policy.most_drift * temperature;
+      if (is_best || is_far) recenter();
+      settle(is_best ? 2 : 0, is_far);
       if (cost_ < best_.cost) best_ = shape();
       steps_ += tree_.steps();
       tree_.forget_steps();
-      candidate_.forget_steps();
     }
   }
   steps_ += candidate_.steps() + kRoundSteps;
 }
 
+double Chain::drift() const {
+  return (tree_.prices().cheapest + static_cast<double>(tree_.cost())) * problem_.space->unit -
+         cost_;
+}
+
+void Chain::recenter() {
+  tree_.reprice(
+      tree_.prices().with(*problem_.space, sums_.means(*problem_.space, tree_.prices().centers)));
+}
+
+// Changes one subtree, optimizes it, and then the cuts above it. False where nothing changed, or so
+// much for the worse that it need not be followed up.
+bool Chain::change_subtree(const Policy& policy, int move, std::int64_t limit,
+                           std::int64_t limit_after) {
+  const std::int32_t node = pick_node(policy);
+  if (node < 0) return false;
+  const AnnealingTree::Change before = candidate_.begin_change(node);
+  if (!change(policy, move, node) || candidate_.cost() > limit) return false;
+  if (move == kFeature) {
+    reoptimize_children(policy, node);
+  } else {
+    candidate_.reoptimize(node, policy.looks);
+  }
+  if (candidate_.cost() > limit_after) return false;
+  // Most often the subtree is what it was.
+  if (candidate_.cost() == tree_.cost() && candidate_.n_leaves() == tree_.n_leaves()) return false;
+  candidate_.end_change(before, -1);
+  candidate_.climb(node, policy.looks);
+  candidate_.grow(n_leaves_);
+  return true;
+}
+
+// The cut itself stays, at first: chosen again, it would be what it was.
+void Chain::reoptimize_children(const Policy& policy, std::int32_t node) {
+  for (const bool left : {true, false}) {
+    const Node& at = candidate_.nodes()[node];
+    if (at.is_leaf()) return;
+    const std::int32_t child = left ? at.left : at.right;
+    const AnnealingTree::Change inner = candidate_.begin_change(child);
+    candidate_.reoptimize(child, policy.looks);
+    candidate_.end_change(inner, node);
+  }
+}
+
 // The more likely, the more the leaves below cost beyond the reference.
-std::int32_t Chain::pick_node(double share) {
+std::int32_t Chain::pick_node(const Policy& policy) {
   const std::vector<Node>& nodes = candidate_.nodes();
   std::vector<std::int32_t> order{0}, inner;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -294,12 +314,17 @@ std::int32_t Chain::pick_node(double share) {
   if (inner.empty()) return -1;
   double most = 0.0;
   for (const std::int32_t at : inner) most = std::max(most, regret[at] / leaves[at]);
-  const double uniform = std::max(share * most, 1.0);
+  const double uniform = std::max(policy.uniform * most, 1.0);
+  // A large subtree that changes at its top hardly ever gets cheaper, and takes the most time.
+  const auto chance = [&](std::int32_t at) {
+    const double size = std::min(policy.usual_leaves / leaves[at], 1.0);
+    return (regret[at] / leaves[at] + uniform) * size * size;
+  };
   double all = 0.0;
-  for (const std::int32_t at : inner) all += regret[at] / leaves[at] + uniform;
+  for (const std::int32_t at : inner) all += chance(at);
   double left = random_.uniform() * all;
   for (const std::int32_t at : inner) {
-    left -= regret[at] / leaves[at] + uniform;
+    left -= chance(at);
     if (left < 0.0) return at;
   }
   return inner.back();
@@ -426,7 +451,7 @@ bool Chain::relabel_leaf(const Policy& policy) {
 }
 
 // Moves a center into another cluster, which two centers then share: the tree follows.
-bool Chain::dissolve() {
+bool Chain::dissolve(double most) {
   const Space& space = *problem_.space;
   const std::int64_t k = tree_.prices().k, m = space.dimension;
   if (k < 2) return false;
@@ -480,6 +505,15 @@ bool Chain::dissolve() {
       two[m + j] = sums[m + j] / weight[1];
     }
   }
+  // Without the tree: what the cluster that is left costs more, less what the halves save. The tree
+  // can win back some of its own excess, but hardly more.
+  double halves = 0.0;
+  for (const Row row : rows)
+    halves += space.weight(row) * std::min(squared_distance(space.row(row), two.data(), m),
+                                           squared_distance(space.row(row), two.data() + m, m));
+  steps_ += static_cast<std::int64_t>(rows.size()) * m * 3 * (kLloydRounds + 1);
+  const double regret = static_cast<double>(tree_.cost()) * space.unit;
+  if (loss(a) - (own_cost(b) - halves) > most + kMostDissolved * regret) return false;
   std::vector<double> moved = centers;
   std::copy(two.begin(), two.begin() + m, moved.begin() + a * m);
   std::copy(two.begin() + m, two.end(), moved.begin() + b * m);
@@ -488,12 +522,12 @@ bool Chain::dissolve() {
   for (int i = 0; i < 2; ++i) {
     candidate_.reoptimize(0, 2 * n_leaves_);
     candidate_.grow(n_leaves_);
-    cluster_cost(candidate_, sums);
+    const double cost = cluster_cost(candidate_, sums) + cut_prices(candidate_);
+    if (i == 0 && cost - cost_ > most + kMostDissolved * regret) return false;
     candidate_.reprice(
         candidate_.prices().with(space, sums.means(space, candidate_.prices().centers)));
   }
-  steps_ += static_cast<std::int64_t>(rows_->size()) * m * 6 +
-            static_cast<std::int64_t>(rows.size()) * m * 3 * kLloydRounds;
+  steps_ += static_cast<std::int64_t>(rows_->size()) * m * 6;
   return true;
 }
 

@@ -19,6 +19,8 @@ struct Policy {
   double uniform;             // of a node's chance to be changed, as a share of the largest
   double most_temperatures;   // a change that raises the cost by more is not followed up
   double most_after;          // the same once its subtree is optimized
+  double most_drift;          // temperatures that moving the centers may save before they move
+  double usual_leaves;        // a subtree with more is changed less often
   std::int64_t sampled_rows;  // that a leaf is cut by when it grows again
   std::int64_t looks;         // at cuts, in a subtree that changed
 };
@@ -76,17 +78,21 @@ class Chain {
  private:
   AnnealingTree build(const Shape& shape) const;
   void round(const Policy& policy, double temperature);
-  std::int32_t pick_node(double share);
+  bool change_subtree(const Policy& policy, int move, std::int64_t limit, std::int64_t limit_after);
+  void reoptimize_children(const Policy& policy, std::int32_t node);
+  std::int32_t pick_node(const Policy& policy);
   std::vector<std::int32_t> some_slots(const Policy& policy, std::int32_t without);
   bool change(const Policy& policy, int move, std::int32_t node);
   bool regrow_here(const Policy& policy, std::int32_t node);
   bool regrow_anywhere(const Policy& policy, std::int32_t node);
   bool move_leaf();
   bool relabel_leaf(const Policy& policy);
-  bool dissolve();
+  bool dissolve(double most);
   double cluster_cost(const AnnealingTree& tree, ClusterSums& sums) const;
   double cut_prices(const AnnealingTree& tree) const;
-  void settle(int rounds);
+  double drift() const;  // what moving the centers to the means would save
+  void recenter();
+  void settle(int rounds, bool moved);
   Shape shape() const;
 
   Problem problem_;

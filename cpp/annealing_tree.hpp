@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "annealing_table.hpp"
+#include "node_list.hpp"
 
 namespace treemeans::annealing {
 
@@ -20,6 +21,8 @@ struct Problem {
   const Space* space;
   Limits limits;  // prices: of the slots, in units of the costs
 };
+
+constexpr std::int64_t kMoveSteps = 4;  // a row that is sent to a side takes about as long
 
 struct Node {
   BinCut cut;  // slot -1: a leaf
@@ -44,10 +47,10 @@ class AnnealingTree {
  public:
   AnnealingTree(const Problem& problem, std::shared_ptr<const Prices> prices, const Rows& rows);
 
-  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Node>& nodes() const { return nodes_.all(); }
   const Prices& prices() const { return *prices_; }
   const std::vector<std::int32_t>& labels() const { return labels_; }
-  std::int32_t n_leaves() const { return n_leaves_; }
+  std::int32_t n_leaves() const { return nodes_.n_leaves(); }
   std::int64_t steps() const { return steps_; }
   void forget_steps() { steps_ = 0; }
   // Regrets of the leaves, and prices of the cuts.
@@ -92,12 +95,9 @@ class AnnealingTree {
 
  private:
   std::int64_t price_of(std::int32_t slot) const;
-  std::int32_t add(std::int32_t parent, Rows rows);
   void set_cut(Node& node, const BinCut& cut);
   void sum_leaf(Node& leaf);
   void label_leaf(Node& leaf);
-  void discard(std::int32_t node);
-  void replace(std::int32_t node, std::int32_t child);
   bool may_hold(const Rows& rows) const;
   bool fill(std::int32_t node, std::shared_ptr<const Rows> rows);
   std::pair<Rows, Rows> partition(const Rows& rows, const Node& node);
@@ -110,13 +110,13 @@ class AnnealingTree {
   bool improve(std::int32_t node, std::int32_t top, std::int64_t max_looks);
   void drop(std::int32_t node, std::int32_t child);
   bool adopt(std::int32_t node, const BinCut& cut);
+  // The leaves of a subtree, and their labels.
+  std::vector<std::pair<std::int32_t, std::int32_t>> labels_below(std::int32_t node) const;
 
   Problem problem_;
   std::shared_ptr<const Prices> prices_;
-  std::vector<Node> nodes_;
-  std::vector<std::int32_t> free_;
+  NodeList<Node> nodes_;
   std::vector<std::int32_t> labels_;  // of the rows
-  std::int32_t n_leaves_ = 0;
   std::int64_t steps_ = 0;
 };
 

@@ -73,8 +73,10 @@ class PyChains {
     rules.uniform = values[1];
     rules.most_temperatures = values[2];
     rules.most_after = values[3];
-    rules.sampled_rows = static_cast<std::int64_t>(values[4]);
-    rules.looks = static_cast<std::int64_t>(values[5]);
+    rules.most_drift = values[4];
+    rules.usual_leaves = values[5];
+    rules.sampled_rows = static_cast<std::int64_t>(values[6]);
+    rules.looks = static_cast<std::int64_t>(values[7]);
     nb::gil_scoped_release release;
     parallel_for(static_cast<std::int64_t>(which.size()), 1, n_threads, [&](std::int64_t i) {
       chains_[which[i]]->run(rules, n_rounds, n_steps, from, to);

@@ -72,7 +72,7 @@ MutableTree::MutableTree(const TreeData& data, const Row* rows, std::int64_t n)
     slot_of_[data.bins->feature[slot]] = slot;
   for (std::size_t i = 0; i < data.bins->mixed.size(); ++i)
     slot_of_[data.bins->mixed[i].feature] = static_cast<std::int32_t>(data.bins->n_slots() + i);
-  add(-1, Rows(rows, rows + n));
+  nodes_.add(-1, Rows(rows, rows + n));
   sum_leaf(nodes_[0]);
 }
 
@@ -104,23 +104,6 @@ std::int64_t MutableTree::cost() const {
 
 // ---- nodes --------------------------------------------------------------------------------------
 
-std::int32_t MutableTree::add(std::int32_t parent, Rows rows) {
-  std::int32_t node = static_cast<std::int32_t>(nodes_.size());
-  if (free_.empty()) {
-    nodes_.emplace_back();
-  } else {
-    node = free_.back();
-    free_.pop_back();
-    nodes_[node] = Node();
-  }
-  Node& node_data = nodes_[node];
-  node_data.parent = parent;
-  node_data.depth = parent < 0 ? 0 : nodes_[parent].depth + 1;
-  node_data.rows = std::make_shared<const Rows>(std::move(rows));
-  ++n_leaves_;
-  return node;
-}
-
 void MutableTree::label_leaf(Node& leaf) {
   leaf.label = static_cast<std::int32_t>(std::min_element(leaf.totals.begin(), leaf.totals.end()) -
                                          leaf.totals.begin());
@@ -134,37 +117,6 @@ void MutableTree::sum_leaf(Node& leaf) {
   sum_regrets(data_.regrets, data_.k, leaf.rows->data(), n, leaf.totals.data(), 1);
   steps_ += n * data_.k;
   label_leaf(leaf);
-}
-
-// Removes a node and all below it.
-void MutableTree::discard(std::int32_t node) {
-  if (nodes_[node].is_leaf()) {
-    --n_leaves_;
-  } else {
-    discard(nodes_[node].left);
-    discard(nodes_[node].right);
-  }
-  nodes_[node] = Node();
-  free_.push_back(node);
-}
-
-// Puts a child in the place, and under the number, of its parent. The other one has been removed.
-void MutableTree::replace(std::int32_t node, std::int32_t child) {
-  const std::int32_t parent = nodes_[node].parent;
-  nodes_[node] = std::move(nodes_[child]);
-  nodes_[node].parent = parent;
-  nodes_[child] = Node();
-  free_.push_back(child);
-  std::deque<std::int32_t> queue{node};
-  for (; !queue.empty(); queue.pop_front()) {
-    Node& node_data = nodes_[queue.front()];
-    node_data.depth = node_data.parent < 0 ? 0 : nodes_[node_data.parent].depth + 1;
-    if (node_data.is_leaf()) continue;
-    for (const std::int32_t child : {node_data.left, node_data.right}) {
-      nodes_[child].parent = queue.front();
-      queue.push_back(child);
-    }
-  }
 }
 
 std::pair<MutableTree::Rows, MutableTree::Rows> MutableTree::partition(const Rows& rows,
@@ -213,8 +165,7 @@ bool MutableTree::fill(std::int32_t node, std::shared_ptr<const Rows> rows) {
   const std::int32_t left = nodes_[node].left, right = nodes_[node].right;
   auto [first, second] = partition(*rows, nodes_[node].feature, nodes_[node].rule);
   if (first.empty() || second.empty()) {
-    discard(first.empty() ? left : right);
-    replace(node, first.empty() ? right : left);
+    nodes_.replace_by(node, first.empty() ? right : left);
     return fill(node, std::move(rows));
   }
   return fill(left, std::make_shared<const Rows>(std::move(first))) &&
@@ -261,13 +212,11 @@ bool MutableTree::split(std::int32_t leaf, std::int32_t feature, const SplitRule
   auto [first, second] = partition(*nodes_[leaf].rows, feature, rule);
   if (!may_hold(first) || !may_hold(second)) return false;
   const bool left_is_smaller = first.size() <= second.size();
-  const std::int32_t left = add(leaf, std::move(first)), right = add(leaf, std::move(second));
-  --n_leaves_;
+  nodes_.add_children(leaf, std::move(first), std::move(second));
   Node& node_data = nodes_[leaf];
-  node_data.feature = feature, node_data.rule = rule, node_data.left = left,
-  node_data.right = right;
-  Node& smaller = nodes_[left_is_smaller ? left : right];
-  Node& larger = nodes_[left_is_smaller ? right : left];
+  node_data.feature = feature, node_data.rule = rule;
+  Node& smaller = nodes_[left_is_smaller ? node_data.left : node_data.right];
+  Node& larger = nodes_[left_is_smaller ? node_data.right : node_data.left];
   sum_leaf(smaller);
   larger.totals = std::move(node_data.totals);
   for (std::int64_t c = 0; c < data_.k; ++c) larger.totals[c] -= smaller.totals[c];
@@ -278,11 +227,9 @@ bool MutableTree::split(std::int32_t leaf, std::int32_t feature, const SplitRule
 
 void MutableTree::collapse(std::int32_t node) {
   if (nodes_[node].is_leaf()) return;
-  discard(nodes_[node].left);
-  discard(nodes_[node].right);
+  nodes_.remove_children(node);
   Node& node_data = nodes_[node];
-  node_data.feature = node_data.left = node_data.right = -1;
-  ++n_leaves_;
+  node_data.feature = -1;
   sum_leaf(node_data);
   mark_changed(node);
 }
@@ -373,9 +320,7 @@ bool MutableTree::replace_split(std::int32_t node, const std::int64_t* prices, i
 // More rows everywhere: no leaf gets lighter.
 void MutableTree::drop(std::int32_t node, std::int32_t child) {
   const std::shared_ptr<const Rows> rows = nodes_[node].rows;
-  const Node& node_data = nodes_[node];
-  discard(child == node_data.left ? node_data.right : node_data.left);
-  replace(node, child);
+  nodes_.replace_by(node, child);
   fill(node, rows);
   mark_changed(node);
 }

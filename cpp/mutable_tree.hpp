@@ -13,6 +13,7 @@
 #include "column_cache.hpp"
 #include "cut.hpp"
 #include "limits.hpp"
+#include "node_list.hpp"
 #include "points.hpp"
 
 namespace treemeans {
@@ -48,8 +49,8 @@ class MutableTree {
  public:
   MutableTree(const TreeData& data, const Row* rows, std::int64_t n);
 
-  const std::vector<Node>& nodes() const { return nodes_; }
-  std::int32_t n_leaves() const { return n_leaves_; }
+  const std::vector<Node>& nodes() const { return nodes_.all(); }
+  std::int32_t n_leaves() const { return nodes_.n_leaves(); }
   // The label of every row of the table; of no meaning for one that is not in the tree.
   const std::vector<std::int32_t>& labels() const { return labels_; }
   // The leaves' regrets, and the prices of the cuts.
@@ -85,11 +86,8 @@ class MutableTree {
 
   std::int64_t price_of(std::int32_t feature) const;
   std::int64_t scan_steps(std::int64_t n_rows) const;
-  std::int32_t add(std::int32_t parent, Rows rows);
   void label_leaf(Node& leaf);
   void sum_leaf(Node& leaf);
-  void discard(std::int32_t node);
-  void replace(std::int32_t node, std::int32_t child);
   bool may_hold(const Rows& rows) const;
   bool fill(std::int32_t node, std::shared_ptr<const Rows> rows);
   std::pair<Rows, Rows> partition(const Rows& rows, std::int32_t feature, const SplitRule& rule);
@@ -104,11 +102,9 @@ class MutableTree {
 
   TreeData data_;
   std::shared_ptr<Scratch> scratch_;
-  std::vector<Node> nodes_;
-  std::vector<std::int32_t> free_;  // removed nodes
+  NodeList<Node> nodes_;
   std::vector<std::int32_t> labels_;
   std::vector<std::int32_t> slot_of_;  // of each feature; -1: none
-  std::int32_t n_leaves_ = 0;
   std::int64_t steps_ = 0;
 };
 

@@ -71,6 +71,11 @@ costly subtrees are changed more often, but every node is changed sometimes."""
 _MOST_TEMPERATURES, _MOST_AFTER = 20.0, 10.0
 """A change that raises the cost by more temperatures is not followed up: at once, and after its
 subtree is optimized."""
+_MOST_DRIFT = 1.0
+"""Temperatures that moving the centers to the means may save before they are moved: it takes a look
+at every row and every cut."""
+_USUAL_LEAVES = 6.0
+"""A subtree with more leaves is changed less often, by the square of its size."""
 _SAMPLED_ROWS = 400
 """Rows that a leaf is cut by when it grows again; its cuts are chosen again from all rows."""
 _LOOKS = 4
@@ -83,6 +88,8 @@ POLICY = np.array(
         _UNIFORM,
         _MOST_TEMPERATURES,
         _MOST_AFTER,
+        _MOST_DRIFT,
+        _USUAL_LEAVES,
         _SAMPLED_ROWS,
         _LOOKS,
     ]

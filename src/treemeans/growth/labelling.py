@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from treemeans.growth.leaf_sets import can_divide
+from treemeans.growth.leaf_sets import labels_by_sets
 
 Ints = NDArray[np.int64]
 
@@ -95,7 +95,10 @@ def best_labels(
     cheapest = costs.argmin(axis=1)
     if _is_met(cheapest, requirements, k):
         return np.asarray(cheapest, dtype=np.int32)
-    if is_impossible(requirements, k) or can_divide(requirements, k) is False:
+    by_sets = labels_by_sets(_rounded(costs), requirements)
+    if by_sets is not None:
+        return by_sets.labels
+    if is_impossible(requirements, k):
         return None
     each_leaf = sparse.kron(sparse.identity(n_leaves), np.ones((1, k)))
     constraints = [LinearConstraint(each_leaf.tocsr(), 1.0, 1.0)]

@@ -1,18 +1,26 @@
-"""Whether leaves can be divided among clusters within limits at all: an exact answer, quickly.
+"""Labels of leaves by sets of leaves: exact, and quick where few sets make up a cluster.
 
-A branch and bound on labels takes longest where there are none. Where clusters may be of a few
-leaves only, all sets of leaves that meet the requirements can be listed, and a search over what is
-left to divide says whether some of them hold every leaf once (exact cover, Knuth 2000).
+Where clusters may be of a few leaves only, all sets of leaves that meet the requirements can be
+listed. Labels then give each cluster one of the sets, so that they hold every leaf once. The linear
+program of that (set partitioning) mostly has a solution in whole numbers, where that of labels leaf
+by leaf is far from one: a branch and bound on leaves takes longest just where limits are tight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+Floats = NDArray[np.float64]
 MOST_SETS = 6_000
 _MOST_STEPS = 200_000
-"""Of listing sets, and of the search among them."""
+"""Of listing sets."""
 
 
 class Sums(Protocol):
@@ -86,72 +94,76 @@ def _from_the_end(values: list[int]) -> list[int]:
     return sums[::-1]
 
 
-def can_divide(requirements: Sequence[Sums], n_clusters: int) -> bool | None:
-    """Whether some labels meet the requirements in every cluster; None if that takes too long.
+@dataclass(frozen=True)
+class SetLabels:
+    """What the linear program of sets says about the cheapest labels.
+
+    Attributes
+    ----------
+    labels : (n_leaves,), of the cheapest; None if there are none
+    """
+
+    labels: NDArray[np.int32] | None
+
+
+def labels_by_sets(costs: Floats, requirements: Sequence[Sums]) -> SetLabels | None:
+    """The cheapest labels that meet the requirements; None where this way does not decide.
+
+    Parameters
+    ----------
+    costs : (n_leaves, n_clusters), whole numbers
+    requirements : on the sums of every cluster
 
     Examples
     --------
     >>> from treemeans.growth.labelling import Requirement
-    >>> [can_divide([Requirement((10, 20, 30, 20), low=least)], 3) for least in (20, 25)]
-    [True, False]
+    >>> costs = np.array([[0.0, 5.0], [0.0, 4.0], [0.0, 9.0]])
+    >>> labels_by_sets(costs, [Requirement((10, 10, 10), high=20)]).labels.tolist()
+    [0, 1, 0]
     """
+    n_leaves, k = costs.shape
+    # Large values first: sums that cannot be mended show early.
     order = sorted(
-        range(len(requirements[0].values)),
-        key=lambda leaf: [-abs(each.values[leaf]) for each in requirements],
+        range(n_leaves), key=lambda leaf: [-abs(each.values[leaf]) for each in requirements]
     )
     ordered = [_Ordered(tuple(r.values[i] for i in order), r.low, r.high) for r in requirements]
     sets = leaf_sets(ordered)
     if sets is None:
         return None
-    search = _Cover(ordered, sets)
-    return search.divides((1 << len(order)) - 1, n_clusters, [sum(r.values) for r in ordered])
+    holds = np.zeros((len(sets), n_leaves))
+    for place, each in enumerate(sets):
+        holds[place, [order[leaf] for leaf in each]] = 1.0
+    if not holds.any(axis=0).all():
+        return SetLabels(None)  # some leaf is in no set
+    of_set = holds @ costs
+    # Variables are set by set, then cluster. Every leaf is in one set; every cluster has one.
+    leaves = sparse.kron(sparse.csr_matrix(holds.T), np.ones((1, k)))
+    clusters = sparse.kron(np.ones((1, len(sets))), sparse.identity(k))
+    found = linprog(
+        of_set.ravel(),
+        A_eq=sparse.vstack([leaves, clusters]).tocsr(),
+        b_eq=np.ones(n_leaves + k),
+        method="highs-ds",
+    )
+    if found.status == 2:
+        return SetLabels(None)
+    if found.x is None:
+        return None
+    taken = np.rint(found.x.reshape(len(sets), k))
+    if not np.array_equal(holds.T @ taken @ np.ones(k), np.ones(n_leaves)):
+        return None  # a solution in fractions
+    # What the prices of leaves prove: no labels cost less than this. So tolerances decide nothing.
+    prices = np.asarray(found.eqlin.marginals)[:n_leaves]
+    least = float(prices.sum() + (of_set - (holds @ prices)[:, None]).min(axis=0).sum())
+    if not np.array_equal(taken.sum(axis=0), np.ones(k)) or (taken * of_set).sum() - least >= 1.0:
+        return None
+    return SetLabels((holds.T @ taken).argmax(axis=1).astype(np.int32))
 
 
-class _Ordered(NamedTuple):
+@dataclass(frozen=True)
+class _Ordered:
     """A requirement with its leaves in another order."""
 
     values: tuple[int, ...]
     low: int | None
     high: int | None
-
-
-class _Cover:
-    """Takes a set for the first leaf that is in none, and the next, until all leaves are in one."""
-
-    def __init__(self, requirements: Sequence[Sums], sets: list[tuple[int, ...]]) -> None:
-        self._bounds = [(each.low, each.high) for each in requirements]
-        # Sets in which a leaf is the first, as masks and sums: leaves before it are in others.
-        self._by_first: list[list[tuple[int, list[int]]]] = [[] for _ in requirements[0].values]
-        for each in filter(None, sets):
-            sums = [sum(r.values[place] for place in each) for r in requirements]
-            self._by_first[each[0]].append((sum(1 << place for place in each), sums))
-        self._may_be_empty = () in sets
-        self._failed: set[tuple[int, int]] = set()
-        self._steps_left = _MOST_STEPS
-
-    def divides(self, left: int, n_sets: int, sums: list[int]) -> bool | None:
-        """Whether so many sets hold the leaves of a mask once; None if it takes too long.
-
-        ``sums``: of the leaves of the mask, which sets share out.
-        """
-        if not left:
-            return n_sets == 0 or self._may_be_empty
-        if n_sets == 0 or (left, n_sets) in self._failed:
-            return False
-        for (low, high), total in zip(self._bounds, sums, strict=True):
-            if (low is not None and total < n_sets * low) or (
-                high is not None and total > n_sets * high
-            ):
-                return False
-        for each, own in self._by_first[(left & -left).bit_length() - 1]:
-            if each & ~left:
-                continue
-            self._steps_left -= 1
-            if self._steps_left < 0:
-                return None
-            rest = [total - part for total, part in zip(sums, own, strict=True)]
-            found = self.divides(left & ~each, n_sets - 1, rest)
-            if found is not False:
-                return found
-        self._failed.add((left, n_sets))
-        return False

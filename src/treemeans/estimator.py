@@ -54,8 +54,8 @@ class ExKMC(TreeEstimator):
 
     Parameters
     ----------
-    n_clusters : int or None, default=8
-        Number of clusters, k. None takes it from ``reference``.
+    n_clusters : int, default=None
+        Number of clusters, k. None means that of ``reference``, or 8 without one.
     max_leaf_nodes : int, default=None
         Number of leaves, k' >= k; more leaves follow the reference more closely and make longer
         explanations. None means 2 k: in the paper's evaluation 2 k to 4 k leaves come within
@@ -265,7 +265,7 @@ class ExKMC(TreeEstimator):
 
     def __init__(
         self,
-        n_clusters: int | None = 8,
+        n_clusters: int | None = None,
         *,
         max_leaf_nodes: int | None = None,
         base_tree: Any = "imm",

@@ -29,6 +29,8 @@ REFINEMENTS = ("none", "local", "search", "optimal")
 REFERENCES = ("fast", "kmeans")
 COSTS = ("auto", "kmeans", "kmedians", "cosine", "labels")
 NOISE = ("ignore", "cluster")
+DEFAULT_CLUSTERS = 8
+"""Number of clusters that k-means looks for where nobody names one, as in scikit-learn."""
 
 
 def check_parameters(model: Any) -> None:
@@ -44,10 +46,9 @@ def check_parameters(model: Any) -> None:
     if not isinstance(model.noise, str) or model.noise not in NOISE:
         raise ValueError(f"noise must be one of {quoted(NOISE)}; got {model.noise!r}.")
     by_name = isinstance(model.cost, str) and is_named_reference(model.reference)
-    if by_name and model.n_clusters is None:
-        raise ValueError("n_clusters=None takes the number from a reference; pass either.")
-    if model.n_clusters is not None:
-        check_max_leaves(model.max_leaf_nodes, model.n_clusters, None)
+    n_clusters = DEFAULT_CLUSTERS if by_name and model.n_clusters is None else model.n_clusters
+    if n_clusters is not None:
+        check_max_leaves(model.max_leaf_nodes, n_clusters, None)
     if not isinstance(model.refine, str) or model.refine not in REFINEMENTS:
         raise ValueError(f"refine must be one of {quoted(REFINEMENTS)}; got {model.refine!r}.")
     if not isinstance(model.scale, str) or model.scale not in SCALES:

@@ -285,7 +285,6 @@ BAD = [
         for make in (CART, KDTree, IMM, CLTree, CUBT)
         for bad in (0, 2.5)
     ],
-    *[(make, {"n_clusters": None}) for make in (CART, KDTree, IMM, CLTree, CUBT)],
     *[
         (make, {"max_leaf_nodes": bad})
         for make in (CART, KDTree, CUBT)

@@ -205,7 +205,8 @@ def test_max_leaf_nodes(value):
 
 
 def test_no_number_of_clusters_at_all():
-    fit_refused(ExKMC(None), X, "n_clusters=None takes the number from a reference")
+    assert ExKMC(random_state=0).fit(X).reference_centers_.shape[0] == 8
+    assert ExKMC(reference=LABELS).fit(X).tree_.n_clusters == 3
 
 
 @pytest.mark.parametrize("reference", REFERENCES.values(), ids=REFERENCES)
@@ -418,8 +419,8 @@ def test_labels(labels, sentence, cost):
 
 
 def test_numbers_of_labels_that_disagree():
-    sentence = "n_clusters=8, but the labels have 3 clusters; pass n_clusters=None"
-    assert one_sentence(fit_refused(ExKMC(reference=LABELS), X, sentence))
+    sentence = "n_clusters=8, but the labels have 3 clusters; leave n_clusters out"
+    assert one_sentence(fit_refused(ExKMC(8, reference=LABELS), X, sentence))
 
 
 TABLE = np.ones((150, 3)) * np.arange(3)

@@ -51,8 +51,11 @@ def test_the_papers_reference():
 def test_a_name_that_is_no_reference():
     with pytest.raises(ValueError, match='reference must be one of "fast", "kmeans", a clusterer'):
         ExKMC(3, reference="k-means").fit(IRIS)
-    with pytest.raises(ValueError, match="n_clusters=None takes the number from a reference"):
-        ExKMC(None, reference="fast").fit(IRIS)
+
+
+def test_without_a_number_a_named_reference_has_eight_clusters():
+    model = ExKMC(reference="fast", random_state=0).fit(IRIS)
+    assert len(model.reference_centers_) == 8
 
 
 CLUSTERERS = {

@@ -25,7 +25,7 @@ def test_scikit_learn_contract(estimator, check):
 
 def test_parameters_and_their_defaults():
     assert ExKMC().get_params() == {
-        "n_clusters": 8,
+        "n_clusters": None,
         "max_leaf_nodes": None,
         "base_tree": "imm",
         "reference": None,

@@ -38,7 +38,7 @@ class Baseline(TreeEstimator):
 
     def __init__(
         self,
-        n_clusters: int | None = 8,
+        n_clusters: int | None = None,
         *,
         reference: Any = None,
         n_jobs: int | None = None,
@@ -56,8 +56,7 @@ class Baseline(TreeEstimator):
     def _check(self) -> None:
         """Refuse parameters that cannot be."""
         check_integer(self, "n_clusters", or_none=True)
-        if is_named_reference(self.reference) and self.n_clusters is None:
-            raise ValueError("n_clusters=None takes the number from a reference; pass either.")
+        is_named_reference(self.reference)  # refuses any other text
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster X and build the tree that explains the clusters.

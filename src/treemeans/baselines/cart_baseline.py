@@ -22,8 +22,8 @@ class CART(Baseline):
 
     Parameters
     ----------
-    n_clusters : int or None, default=8
-        Number of clusters, k. None takes it from ``reference``.
+    n_clusters : int, default=None
+        Number of clusters, k. None means that of ``reference``, or 8 without one.
     max_leaf_nodes : int, default=None
         Most leaves, k' >= k. None means 2 k.
     leaf_label : {"majority", "cost"}, default="majority"
@@ -55,7 +55,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
 
     def __init__(
         self,
-        n_clusters: int | None = 8,
+        n_clusters: int | None = None,
         *,
         max_leaf_nodes: int | None = None,
         leaf_label: str = "majority",

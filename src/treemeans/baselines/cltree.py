@@ -27,9 +27,9 @@ class CLTree(Baseline):
 
     Parameters
     ----------
-    n_clusters : int or None, default=8
-        Number of clusters, k. None takes it from ``reference``. The number of leaves follows from
-        the other parameters.
+    n_clusters : int, default=None
+        Number of clusters, k. None means that of ``reference``, or 8 without one. The number of
+        leaves follows from the other parameters.
     min_split : int, default=10
         Least number of points, virtual ones included, on each side of a cut.
     min_y : float, default=1
@@ -75,7 +75,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
 
     def __init__(
         self,
-        n_clusters: int | None = 8,
+        n_clusters: int | None = None,
         *,
         min_split: int = 10,
         min_y: float = 1.0,

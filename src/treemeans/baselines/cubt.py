@@ -24,9 +24,9 @@ class CUBT(Baseline):
 
     Parameters
     ----------
-    n_clusters : int or None, default=8
-        Number of clusters, k (``nclass`` in the authors' R package). None takes it from
-        ``reference``. Fewer come out if the tree has fewer leaves.
+    n_clusters : int, default=None
+        Number of clusters, k (``nclass`` in the authors' R package). None means that
+        of ``reference``, or 8 without one. Fewer come out if the tree has fewer leaves.
     max_leaf_nodes : int, default=None
         Most leaves after pruning, k' >= k (``nleaves``). None leaves it to ``mindist``, which may
         also leave fewer.
@@ -83,7 +83,7 @@ cluster_profiles_, reference_centers_, reference_labels_, reference_inertia_, fe
 
     def __init__(
         self,
-        n_clusters: int | None = 8,
+        n_clusters: int | None = None,
         *,
         max_leaf_nodes: int | None = None,
         minsize: int = 10,

@@ -15,8 +15,8 @@ class IMM(Baseline):
 
     Parameters
     ----------
-    n_clusters : int or None, default=8
-        Number of clusters and of leaves, k. None takes it from ``reference``.
+    n_clusters : int, default=None
+        Number of clusters and of leaves, k. None means that of ``reference``, or 8 without one.
     reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
         The clustering to explain, as in `treemeans.ExKMC`.
     n_jobs : int, default=None

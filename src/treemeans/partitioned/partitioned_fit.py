@@ -43,6 +43,7 @@ from treemeans.reference import is_fitted
 from treemeans.training_histograms import TrainingSample
 from treemeans.tree import ThresholdTree
 from treemeans.validation import (
+    DEFAULT_CLUSTERS,
     check_max_leaves,
     is_named_reference,
     tree_seed,
@@ -243,7 +244,7 @@ def _passes_for_reference(options: PartitionedFitOptions) -> int:
 
 def _passes_for_tree(options: PartitionedFitOptions, n_clusters: int | None = None) -> int:
     """About how many passes the tree takes: two or three for each level that is grown."""
-    k = options.n_clusters or n_clusters or 8
+    k = options.n_clusters or n_clusters or DEFAULT_CLUSTERS
     levels = 2 + math.log2(max(options.max_leaf_nodes or 2 * k, k) / k)
     if options.base_tree == "imm":
         levels += 1.5 * math.log2(k) if k > 1 else 0

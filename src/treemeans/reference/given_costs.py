@@ -85,7 +85,7 @@ def read_costs(costs: Any, X: Any, n_rows: int, n_clusters: int | None) -> Given
     if n_clusters is not None and table.shape[1] != n_clusters:
         raise ValueError(
             f"n_clusters={n_clusters}, but {what[0].lower()}{what[1:]} has {table.shape[1]} "
-            "columns, one for each cluster; pass n_clusters=None to take their number."
+            "columns, one for each cluster; leave n_clusters out to take their number."
         )
     return split_costs(table, what)._replace(names=names if len(set(names)) == len(names) else ())
 

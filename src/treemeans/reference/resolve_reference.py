@@ -38,7 +38,12 @@ from treemeans.reference.fitted_reference import (
 from treemeans.reference.given_labels import is_labels, read_labels
 from treemeans.reference.kmedians import KMedians
 from treemeans.reference.spherical_kmeans import SphericalKMeans
-from treemeans.validation import check_enough_rows, check_not_tiny, is_named_reference
+from treemeans.validation import (
+    DEFAULT_CLUSTERS,
+    check_enough_rows,
+    check_not_tiny,
+    is_named_reference,
+)
 
 _OWN_NAMES = {"KMedians": KMEDIANS, "SphericalKMeans": "spherical k-means"}
 _OWN_COSTS = {KMedians: "kmedians", SphericalKMeans: "cosine"}
@@ -73,6 +78,8 @@ def fit_reference(
         return reference
     if not isinstance(cost, str):
         return costs_reference(cost, reference, n_clusters, X, raw)
+    if n_clusters is None and is_named_reference(reference):
+        n_clusters = DEFAULT_CLUSTERS
     if n_clusters is not None:
         check_enough_rows(X.shape[0], n_clusters)
     if isinstance(reference, FrozenEstimator):
@@ -127,7 +134,7 @@ def _labelled(
     if n_clusters is not None and len(names) != n_clusters:
         what = "the labels have" if own else f"{called} found"
         raise ValueError(
-            f"n_clusters={n_clusters}, but {what} {len(names)} clusters; pass n_clusters=None to "
+            f"n_clusters={n_clusters}, but {what} {len(names)} clusters; leave n_clusters out to "
             "take their number."
         )
     # Numbers of a clusterer are no names; those of noise are.

@@ -37,7 +37,7 @@ from treemeans.reference.fitted_reference import LABELS
 from treemeans.reference.given_labels import is_labels
 from treemeans.reference.lloyd import one_thread
 from treemeans.reference.resolve_reference import refuse_other_space
-from treemeans.validation import check_enough_rows, is_named_reference
+from treemeans.validation import DEFAULT_CLUSTERS, check_enough_rows, is_named_reference
 
 Floats = NDArray[np.float64]
 
@@ -65,6 +65,8 @@ def fit_reference_on(
     reference, n_clusters, random_state : as the user gave them
     """
     shape = summary.n_rows, partitions.n_features
+    if n_clusters is None and not label_names and is_named_reference(reference):
+        n_clusters = DEFAULT_CLUSTERS
     if n_clusters is not None:
         check_enough_rows(shape[0], n_clusters)
     if summary.weight == 0:
@@ -117,8 +119,8 @@ def _labelled(
     """Labels that partitions bring with their rows; a pass finds the means of the clusters."""
     if n_clusters is not None and n_clusters != len(names):
         raise ValueError(
-            f"n_clusters={n_clusters}, but the labels have {len(names)} clusters; pass "
-            "n_clusters=None to take their number."
+            f"n_clusters={n_clusters}, but the labels have {len(names)} clusters; leave "
+            "n_clusters out to take their number."
         )
     place = np.empty((len(names), 0))
     reference = Reference(place, None, True, cost="labels", names=names, called=LABELS)

@@ -97,7 +97,9 @@ class Trial:
         w, n = self.case.row_weights, self.case.n_rows
         centers = np.vstack([self.model.reference_centers_, self.model._fit_result.centers])
         largest = float((w.astype(np.longdouble) @ squared_distances(self.space, centers)).max())
-        return largest * max(1.0, n, float(w.sum() / w.max())) * 2.0**-58
+        # Weights that are whole numbers multiply what is rounded already.
+        whole = w.sum() if np.array_equal(w, np.floor(w)) else w.sum() / w.max()
+        return largest * max(1.0, n, float(whole)) * 2.0**-58
 
     @cached_property
     def _spread(self) -> float:

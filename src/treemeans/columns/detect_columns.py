@@ -101,12 +101,14 @@ class ArrayRows:
 
 
 def boolean_columns(X: Any) -> list[str]:
-    """Names of the columns of a data frame (pandas or polars) that hold booleans."""
+    """Names of the columns of a data frame (pandas, polars or pyarrow) that hold booleans."""
     package = frame_package(X)
     if package == "pandas":
         return [name for name, dtype in X.dtypes.items() if getattr(dtype, "kind", "") == "b"]
     if package == "polars":
         return [name for name, dtype in X.schema.items() if str(dtype) == "Boolean"]
+    if package == "pyarrow":
+        return [field.name for field in X.schema if str(field.type) == "bool"]
     return []
 
 

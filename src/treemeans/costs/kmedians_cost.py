@@ -85,6 +85,8 @@ class UnionStatistics:
 
     def _union(self, members: NDArray[np.intp]) -> Union:
         key = tuple(members[self.weight[members] > 0].tolist())
+        if not key:
+            return Union(0.0, np.zeros(0))
         if key not in self.known:
             if self.cost_of_rows is None or self.groups is None:
                 raise KeyError(key)  # a model asks for clusters of its own sizes only
@@ -94,8 +96,6 @@ class UnionStatistics:
     def _measured(self, leaves: tuple[int, ...]) -> Union:
         assert self.cost_of_rows is not None
         assert self.groups is not None
-        if not leaves:
-            return Union(0.0, np.zeros(0))
         inside = np.zeros(len(self.weight), dtype=bool)
         inside[list(leaves)] = True
         rows = np.flatnonzero(inside[self.groups])

@@ -212,6 +212,9 @@ def _fit(
     if keep_structure:
         changed |= _structure(model, reference, rows)
     fitted.set_params(**{name: value for name, value in changed.items() if name in known})
+    if isinstance(table, EncodedFrame) and hasattr(model, "feature_names_in_"):
+        # Parameters may name columns, which a table of numbers, once encoded, does not.
+        fitted.feature_names_in_ = model.feature_names_in_.copy()
     fitted.fit(table, sample_weight=sample_weight)
     if keep_structure:
         fitted._fit_result = _with_old_sizes(fitted._fit_result, record)

@@ -3,7 +3,7 @@
 import math
 import numbers
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, NoReturn
 
 import numpy as np
@@ -323,6 +323,10 @@ def check_weights(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
     """Weights that are finite, not negative and not all zero; or None."""
     if sample_weight is None:
         return None
+    if isinstance(sample_weight, np.ma.MaskedArray) and np.ma.is_masked(sample_weight):
+        raise ValueError("sample_weight is a masked array; put 0 for what is masked.")
+    if isinstance(sample_weight, np.ndarray) and sample_weight.dtype.kind == "c":
+        raise ValueError("Complex data not supported: sample_weight holds complex numbers.")
     weights: NDArray[np.float64] = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
@@ -376,6 +380,16 @@ def refuse_no_table(X: Any) -> None:
     name = type(X).__name__
     if name == "LazyFrame":
         raise ValueError("X is a LazyFrame, which holds no rows yet; pass X.collect().")
+    if X is None or isinstance(X, Set | Iterator):
+        raise ValueError(
+            f"X is {'None' if X is None else f'a {name}'}; pass an array or data frame."
+        )
+    if isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix) and X.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X holds complex numbers.")
+    if isinstance(X, list) and X and isinstance(X[0], Mapping):
+        raise ValueError(
+            "X is a list of dicts; pass a data frame, for example pandas.DataFrame(X)."
+        )
     if isinstance(X, Mapping) and not sparse.issparse(X):  # as a DOK matrix is
         raise ValueError("X is a dict; pass a data frame, for example pandas.DataFrame(X).")
     if isinstance(X, np.ndarray) and X.dtype.names is not None:

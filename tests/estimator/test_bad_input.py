@@ -125,7 +125,7 @@ SHAPES = {
     "0-d": (np.float64(3.0), "Expected 2D array, got scalar array instead"),
     "3-d": (np.zeros((5, 4, 2)), "Found array with dim 3"),
     "complex": (X * 1j, "Complex data not supported"),
-    "nothing": (None, "Expected 2D array, got scalar array instead|NoneType"),
+    "nothing": (None, "X is None; pass an array or data frame"),
 }
 
 

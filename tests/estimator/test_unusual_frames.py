@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import sparse
 
 from treemeans import ExKMC, load, plot_regions
 
@@ -168,6 +169,11 @@ def test_regions_need_a_row_with_both_values():
         (pl.from_pandas(table()).lazy(), r"X is a LazyFrame, .* pass X.collect\(\)"),
         (pd.DataFrame(index=range(5)), "The table has no columns"),
         (np.ma.masked_less(table()[["spend"]].to_numpy(), 100), "X is a masked array; put NaN"),
+        (None, "X is None; pass an array or data frame"),
+        ({1.0, 2.0}, "X is a set; pass an array or data frame"),
+        (table().to_dict("records"), "X is a list of dicts; pass a data frame"),
+        (np.array([[1j], [2.0]]), "Complex data not supported: X holds complex numbers"),
+        (sparse.csr_array([[1j], [2.0]]), "Complex data not supported: X holds complex numbers"),
     ],
 )
 def test_what_is_no_table_of_numbers_is_refused_in_a_sentence(X, message):
@@ -233,3 +239,38 @@ def test_costs_stay_exact_beside_infinite_ones_and_weights_of_any_range():
     own = costs[np.arange(14), model.labels_]
     assert np.isfinite(own).all()
     assert model.inertia_ == pytest.approx(float(weights @ own), rel=1e-9)
+
+
+def test_columns_of_one_name_in_an_arrow_table_are_refused():
+    twice = pa.Table.from_arrays([[1.0, 2.0], [3.0, 4.0]], names=["a", "a"])
+    with pytest.raises(ValueError, match="2 columns are named 'a'"):
+        ExKMC(2).fit(twice)
+
+
+def test_texts_that_arrow_stores_as_views():
+    if not hasattr(pa, "string_view"):
+        pytest.skip("pyarrow is too old")
+    plain = pa.table({"place": ["x", "y", "z"] * 9, "spend": np.arange(27.0)})
+    views = plain.set_column(0, "place", plain["place"].cast(pa.string_view()))
+    model, other = (ExKMC(3, random_state=0).fit(each) for each in (plain, views))
+    assert model.tree_ == other.tree_
+    assert np.array_equal(model.labels_, other.predict(views))
+
+
+def test_indices_of_64_bits():
+    X = sparse.random(40, 5, 0.4, "csr", random_state=0)
+    wide = X.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    assert ExKMC(3, random_state=0).fit(X).tree_ == ExKMC(3, random_state=0).fit(wide).tree_
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ma.masked_less(np.arange(6.0), 2), "sample_weight is a masked array; put 0"),
+        (np.ones(6) * 1j, "Complex data not supported: sample_weight"),
+    ],
+)
+def test_weights_that_are_none_are_refused_in_a_sentence(weights, message):
+    with pytest.raises(ValueError, match=message):
+        ExKMC(2).fit(np.arange(6.0)[:, None], sample_weight=weights)

@@ -42,13 +42,28 @@ def open_frame(X: Any) -> Any:
     try:
         found = nw.from_native(X, eager_only=True, pass_through=True)
     except DuplicateError:
-        names = list(X.columns if hasattr(X, "columns") else X.column_names)
+        # The columns of a table of pyarrow are values.
+        names = list(X.column_names if hasattr(X, "column_names") else X.columns)
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(
             f"{names.count(twice)} columns are named {twice!r}; names of columns must differ. "
             "Rename or drop them."
         ) from None
-    return found if isinstance(found, nw.DataFrame) else None
+    if not isinstance(found, nw.DataFrame):
+        return None
+    return nw.from_native(_without_views(X), eager_only=True) if _has_views(X) else found
+
+
+def _has_views(X: Any) -> bool:
+    """Whether a table of pyarrow holds texts as views, which few of its functions read."""
+    return hasattr(X, "column_names") and any(str(f.type) == "string_view" for f in X.schema)
+
+
+def _without_views(X: Any) -> Any:
+    import pyarrow as pa
+
+    types = [pa.large_string() if str(f.type) == "string_view" else f.type for f in X.schema]
+    return X.cast(pa.schema(list(zip(X.column_names, types, strict=True))))
 
 
 def is_all_numbers(frame: Any) -> bool:

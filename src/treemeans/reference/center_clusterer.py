@@ -90,7 +90,7 @@ class CenterClusterer(ClusterMixin, BaseEstimator):
     def _validated(self, X: Any, *, reset: bool) -> Any:
         X = validate_data(
             self,
-            X,
+            _with_short_indices(X),
             accept_sparse=self._sparse_formats,
             dtype=[np.float64, np.float32],
             accept_large_sparse=False,
@@ -101,3 +101,13 @@ class CenterClusterer(ClusterMixin, BaseEstimator):
             X = X.copy()
             X.sum_duplicates()
         return X
+
+
+def _with_short_indices(X: Any) -> Any:
+    """A sparse matrix with indices of 32 bits, which scikit-learn's k-means needs, if they fit."""
+    if not (sparse.issparse(X) and X.format in ("csr", "csc")) or X.indices.dtype == np.int32:
+        return X
+    if max(*X.shape, X.nnz) > np.iinfo(np.int32).max:
+        return X
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return type(X)(parts, shape=X.shape)

@@ -341,9 +341,9 @@ class _Chains:
     def best(self, chain: int, data: TrainingData) -> CenteredTree:
         """The best tree of a chain, on the rows of ``data``."""
         slot, bins, sides, left, right, label, centers, _ = self._chains.best(chain)
-        cut = slot >= 0
         tree = ThresholdTree(
-            feature=np.where(cut, self._bins.features[slot], -1),
+            # A leaf has the slot -1; there may be no column that can be cut.
+            feature=np.append(self._bins.features, -1)[slot],
             threshold=np.array(
                 [
                     self._threshold(int(s), int(b)) if s >= 0 else 0.0

@@ -171,7 +171,9 @@ def wrong_with(result: Any, words: str) -> str | None:
     if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", words):
         return f"control characters in the output: {words[:200]!r}"
     if result.exit_code == 1:
-        lines = [x for x in result.stderr.splitlines() if not x.startswith("Note: ")]
+        # How the columns are read is said above an empty line.
+        last = result.stderr.rpartition("\n\n")[2]
+        lines = [x for x in last.splitlines() if not x.startswith("Note: ")]
         if len(lines) != 1 or not lines[0].startswith("Error: ") or len(lines[0]) > 1000:
             return f"no sentence: {result.stderr[:300]!r}"
     return None

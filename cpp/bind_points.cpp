@@ -45,11 +45,11 @@ std::unique_ptr<Points> sparse_points(std::int64_t n_rows, std::int32_t n_featur
                  or_null<double>(values_by_column)});
 }
 
-// How many rows go left; then of the values that come to the cut the largest that goes left, the
-// smallest that goes right, the extremes, and whether all are integers.
-std::tuple<std::int64_t, double, double, double, double, bool> partition_rows(
-    const Points& points, InOut<Row, 1> rows, std::int32_t feature, double threshold, int n_threads,
-    std::optional<bool> missing_left, std::vector<std::int32_t> categories) {
+// How many rows go left, and the margin.
+std::pair<std::int64_t, MarginTuple> partition_rows(const Points& points, InOut<Row, 1> rows,
+                                                    std::int32_t feature, double threshold,
+                                                    int n_threads, std::optional<bool> missing_left,
+                                                    std::vector<std::int32_t> categories) {
   nb::gil_scoped_release release;
   const SplitRule rule{threshold, missing_side(missing_left), std::move(categories)};
   Margin margin;
@@ -57,7 +57,7 @@ std::tuple<std::int64_t, double, double, double, double, bool> partition_rows(
     return partition(points, rows.data(), static_cast<std::int64_t>(rows.shape(0)), feature, split,
                      n_threads, margin);
   });
-  return {n_left, margin.below, margin.above, margin.lowest, margin.highest, !margin.broken};
+  return {n_left, margin_tuple(margin)};
 }
 
 TreeView view_tree(const In<std::int32_t, 1>& feature, const In<double, 1>& threshold,

@@ -7,21 +7,9 @@
 #include "points.hpp"
 #include "score.hpp"
 #include "subset_search.hpp"
-#include "surrogate.hpp"
 
 namespace treemeans {
 namespace {
-
-std::optional<Cut> surrogate_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
-                                 In<std::int64_t, 2> regrets, In<std::int64_t, 1> totals,
-                                 std::int64_t label, const PyLimits& limits, int n_threads) {
-  nb::gil_scoped_release release;
-  const Leaf leaf{rows.data(),    static_cast<std::int64_t>(rows.shape(0)),
-                  regrets.data(), static_cast<std::int64_t>(regrets.shape(1)),
-                  totals.data(),  label,
-                  limits.get()};
-  return least_surrogate_cut(bins, points, leaf, n_threads);
-}
 
 CenterNode center_node(const In<Row, 1>& rows, const In<double, 2>& centers,
                        std::vector<std::int32_t> members) {
@@ -197,8 +185,6 @@ void bind_searches(nb::module_& m) {
                     std::optional<std::int32_t>, std::optional<std::int32_t>>(),
            "weights"_a = nb::none(), "min_weight"_a = 1, "prices"_a = nb::none(),
            "max_depth"_a = nb::none(), "max_categories"_a = nb::none());
-  m.def("surrogate_cut", &surrogate_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "totals"_a,
-        "label"_a, "limits"_a, "n_threads"_a);
   nb::class_<PyMistakeCounts>(m, "MistakeCounts")
       .def(nb::init<const Bins&, std::int64_t, In<std::int32_t, 1>,
                     std::optional<In<std::int64_t, 1>>, InOut<std::uint8_t, 1>, int>(),

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "limits.hpp"
+#include "points.hpp"
 
 namespace treemeans {
 
@@ -65,6 +66,14 @@ inline std::optional<bool> side_of_missing(std::int8_t missing_left) {
   return missing_left < 0 ? std::nullopt : std::optional(missing_left == 1);
 }
 
+// Of the values that come to a cut the largest that goes left, the smallest that goes right, the
+// extremes, and whether all are integers.
+using MarginTuple = std::tuple<double, double, double, double, bool>;
+
+inline MarginTuple margin_tuple(const Margin& margin) {
+  return {margin.below, margin.above, margin.lowest, margin.highest, !margin.broken};
+}
+
 // Limits together with the arrays they are about.
 class PyLimits {
  public:
@@ -89,6 +98,7 @@ class PyLimits {
 void bind_points(nb::module_& m);
 void bind_costs(nb::module_& m);
 void bind_searches(nb::module_& m);
+void bind_surrogate(nb::module_& m);
 void bind_mutable_tree(nb::module_& m);
 void bind_kauri(nb::module_& m);
 void bind_grouped_histogram(nb::module_& m);

@@ -8,7 +8,8 @@ NB_MODULE(_core, m) {
   m.doc() = "Kernels of treemeans. Private: use the treemeans package.";
   treemeans::bind_points(m);             // tables, columns, trees applied to rows
   treemeans::bind_costs(m);              // bins, distances to centers, fixed point
-  treemeans::bind_searches(m);           // Cut, Limits; surrogate, mistakes, greedy; scores of bins
+  treemeans::bind_searches(m);           // Cut, Limits; mistakes, greedy; scores of bins
+  treemeans::bind_surrogate(m);          // Algorithm 1: the best cut of a leaf, and the expansion
   treemeans::bind_mutable_tree(m);       // trees that a refinement changes
   treemeans::bind_annealing(m);          // chains of annealing
   treemeans::bind_kauri(m);              // Kauri

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "parallel.hpp"
-#include "prefix_search.hpp"
 #include "score.hpp"
+#include "search.hpp"
 #include "simd.hpp"
 
 namespace treemeans {

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -24,61 +25,14 @@
 #include "bin_contents.hpp"
 #include "binning.hpp"
 #include "cut.hpp"
+#include "findings.hpp"
 #include "parallel.hpp"
 #include "points.hpp"
+#include "prefix_scan.hpp"
 #include "score.hpp"
+#include "subset_search.hpp"
 
 namespace treemeans {
-
-// A cut: thresholds from `at` on, up to the next value; of a column of categories, the best one. Of
-// equal costs the lowest feature wins, then the lowest value, then missing values on the right.
-template <class Cost>
-struct Candidate {
-  Cost cost = worst_cost<Cost>();
-  std::int32_t feature = std::numeric_limits<std::int32_t>::max();
-  std::int32_t slot = -1;  // none found
-  double at = 0.0;
-  double next = std::numeric_limits<double>::quiet_NaN();  // value of the node, if it is known
-  std::int8_t missing_left = 0;
-
-  TM_INLINE void offer(const Candidate& other) {
-    if (other.cost < cost ||
-        (other.cost == cost && std::tie(other.feature, other.at, other.missing_left) <
-                                   std::tie(feature, at, missing_left)))
-      *this = other;
-  }
-};
-
-// A bin of several values in which no cut costs less than `bound`, nor lies below `low`.
-template <class Cost>
-struct WideBin {
-  Cost bound;
-  std::int32_t feature, slot;
-  std::int64_t bin;  // of the slot
-  double low;
-  std::size_t kept;  // where sums are kept that the look inside starts from
-  std::int8_t missing_left = 0;
-
-  bool can_beat(const Candidate<Cost>& best) const {
-    return std::tie(bound, feature, low) <= std::tie(best.cost, best.feature, best.at);
-  }
-};
-
-template <class Cost>
-struct Findings {
-  Candidate<Cost> best;
-  std::vector<WideBin<Cost>> wide;
-  std::vector<std::int64_t> kept;
-
-  void merge(const Findings& other) {
-    best.offer(other.best);
-    for (WideBin<Cost> bin : other.wide) {
-      bin.kept += kept.size();
-      wide.push_back(bin);
-    }
-    kept.insert(kept.end(), other.kept.begin(), other.kept.end());
-  }
-};
 
 // The best cut; none has slot -1. rows: the node's.
 template <class Search>
@@ -149,5 +103,134 @@ Cut close_gap(const Candidate<Cost>& best, std::int64_t cost, const std::vector<
   }
   return cut;
 }
+
+namespace scan {
+
+// The search for scores of prefixes.
+template <class Score>
+class PrefixSearch {
+ public:
+  using Cost = std::int64_t;
+  using Worker = std::unique_ptr<SearchBuffers>;
+
+  PrefixSearch(const Score& score, const Node& node, const Bins& bins, int n_threads)
+      : score_(score), node_(node), bins_(bins), parts_(share_sparse(bins, n_threads)) {
+    for (std::int32_t slot = 0; slot < bins.n_dense; ++slot)
+      if (node.limits.open(slot)) dense_.push_back(slot);
+    for (std::size_t i = 0; i < bins.mixed.size(); ++i) {
+      const auto slot = static_cast<std::int32_t>(bins.n_slots() + i);
+      if (node.limits.open(slot)) (bins.mixed[i].codes ? dense_ : many_).push_back(slot);
+    }
+    n_sparse_ = bins.n_slots() > bins.n_dense ? n_threads : 0;
+  }
+
+  Worker make_worker() const {
+    Worker worker = bins_.buffers.take();
+    worker->sums.resize(3 * node_.row_stats.width);
+    return worker;
+  }
+  void finish(Worker& worker) const { bins_.buffers.give_back(std::move(worker)); }
+  std::int64_t chunk() const { return 1; }
+  std::int64_t n_tasks() const {
+    return n_sparse_ + static_cast<std::int64_t>(many_.size()) +
+           (static_cast<std::int64_t>(dense_.size()) + kTogether - 1) / kTogether;
+  }
+
+  void search_bins(Worker& worker, std::int64_t task, Findings<Cost>& found) const {
+    const auto n_many = static_cast<std::int64_t>(many_.size());
+    if (task < n_sparse_) {
+      search_sparse(score_, node_, bins_, parts_[task], parts_[task + 1], *worker, found);
+    } else if (task < n_sparse_ + n_many) {
+      search_many_categories(score_, node_, bins_, many_[task - n_sparse_], *worker, found);
+    } else {
+      const std::int64_t at = (task - n_sparse_ - n_many) * kTogether;
+      search_dense(score_, node_, bins_, dense_.data() + at,
+                   static_cast<std::int64_t>(dense_.size()) - at, *worker, found);
+    }
+  }
+
+  void open_slot(Worker&, std::int32_t) const {}
+
+  // Every distinct value inside one bin, in order. Cuts inside a bin lie below the boundary after
+  // it, and so win a tie against it.
+  void search_inside(Worker&, const WideBin<Cost>& bin, const std::vector<BinValue>& inside,
+                     const std::int64_t* prefix, Candidate<Cost>& best) const {
+    const int K = node_.row_stats.width;
+    const std::int64_t price = node_.limits.price(bin.slot);
+    std::vector<std::int64_t> sums(prefix, prefix + K);
+    for (std::size_t i = 0; i + 1 < inside.size(); ++i) {
+      const std::int64_t* line = node_.row_stats.at + inside[i].position * K;
+      for (int c = 0; c < K; ++c) sums[c] += line[c];
+      if (inside[i].value == inside[i + 1].value || !node_.permits(sums.data())) continue;
+      best.offer({score_.cost(sums.data()) + price, bin.feature, bin.slot, inside[i].value,
+                  inside[i + 1].value, bin.missing_left});
+    }
+  }
+
+ private:
+  const Score& score_;
+  const Node& node_;
+  const Bins& bins_;
+  std::vector<std::int32_t> dense_, parts_, many_;
+  std::int64_t n_sparse_ = 0;
+};
+
+// The categories of the best cut of a slot, found again: searches keep only what cuts cost.
+template <class Score>
+Cut find_categories(const Score& score, const Node& node, const Bins& bins, std::int32_t slot) {
+  const MixedSlot& mixed = bins.mixed_at(slot);
+  const int K = node.row_stats.width;
+  std::vector<std::int64_t> histogram(std::size_t(mixed.n_groups()) * K, 0);
+  if (mixed.codes) {
+    sum_column<Score::kWidth>(node.row_stats, mixed.codes.get(), histogram.data());
+  } else {
+    sum_column<Score::kWidth>(node.row_stats, mixed.wide_codes.get(), histogram.data());
+  }
+  const Groups groups =
+      Groups::of(histogram.data(), mixed.n_values, mixed.has_missing, K, node.counter);
+  const Subset subset = SubsetSearch(score, groups, node.limits, node.start).run();
+  return subset_cut(groups, subset, mixed.feature, mixed.has_missing, Score::kSymmetric);
+}
+
+// The side of missing values: the one that was found, or of a node without any the heavier one.
+inline void set_missing_side(const Node& node, const std::vector<double>& values, bool found,
+                             Cut& cut) {
+  std::int64_t left = 0, right = 0;
+  for (std::int64_t i = 0; i < node.row_stats.n; ++i) {
+    if (std::isnan(values[i])) {
+      cut.missing_left = found ? 1 : 0;
+      return;
+    }
+    (values[i] <= cut.low ? left : right) += node.limits.weight(node.row_stats.rows[i]);
+  }
+  cut.missing_left = left > right ? 1 : 0;
+}
+
+// The cut of least cost that the limits permit; ties go to the lowest feature, then the lowest
+// threshold, then missing values on the right. None where there is no such cut.
+template <class Score>
+std::optional<Cut> least_cut(const Score& score, const Points& points, const Node& node,
+                             const Bins& bins, int n_threads) {
+  const RowStats& stats = node.row_stats;
+  const Candidate<std::int64_t> best = find_best(PrefixSearch<Score>(score, node, bins, n_threads),
+                                                 bins, points, stats.rows, stats.n, n_threads);
+  if (best.slot < 0) return std::nullopt;
+  const bool mixed = bins.is_mixed(best.slot);
+  if (mixed && bins.mixed_at(best.slot).categorical) {
+    Cut cut = find_categories(score, node, bins, best.slot);
+    cut.cost = best.cost;
+    return cut;
+  }
+  std::vector<double> values;
+  if (std::isnan(best.next) || mixed) {
+    values.resize(stats.n);
+    points.column(best.feature, stats.rows, stats.n, values.data(), n_threads);
+  }
+  Cut cut = close_gap(best, best.cost, values);
+  if (mixed) set_missing_side(node, values, best.missing_left != 0, cut);
+  return cut;
+}
+
+}  // namespace scan
 
 }  // namespace treemeans

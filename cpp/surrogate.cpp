@@ -1,14 +1,19 @@
 #include "surrogate.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <queue>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "bindings.hpp"
 #include "parallel.hpp"
-#include "prefix_search.hpp"
+#include "partition.hpp"
 #include "score.hpp"
+#include "search.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -155,6 +160,160 @@ void sum_regrets(const std::int64_t* regrets, std::int64_t k, const Row* rows, s
       [&](const Sums& mine) {
         for (std::int64_t c = 0; c < k; ++c) sums[c] += mine[c];
       });
+}
+
+std::int64_t GrowingLeaf::cheapest() const {
+  return std::min_element(totals.begin(), totals.end()) - totals.begin();
+}
+
+namespace {
+
+// Whether the limits leave room for a cut of a leaf.
+bool may_cut(const Expansion& tree, const GrowingLeaf& leaf) {
+  const Limits& limits = tree.limits;
+  if (!limits.permits_depth(leaf.depth)) return false;
+  if (!limits.asks_for_weight()) return true;
+  std::int64_t weight = leaf.end - leaf.begin;
+  if (limits.weights) {
+    weight = 0;
+    for (std::int64_t i = leaf.begin; i < leaf.end; ++i) weight += limits.weights[tree.rows[i]];
+  }
+  return limits.permits_cut(weight);
+}
+
+// Whether the best cut of a leaf saves enough for its price. One that saves nothing is made,
+// because later cuts may save something; but not one on a feature with a price.
+bool is_worth_making(const Expansion& tree, const GrowingLeaf& leaf, const Cut& cut) {
+  if (!tree.limits.prices || cut.cost < leaf.regret()) return true;
+  if (cut.cost > leaf.regret()) return false;
+  const auto n_slots = static_cast<std::int32_t>(tree.bins.n_slots() + tree.bins.mixed.size());
+  for (std::int32_t slot = 0; slot < n_slots; ++slot)
+    if (tree.bins.view(slot).feature == cut.feature) return tree.limits.price(slot) == 0;
+  return true;
+}
+
+std::optional<Cut> best_cut(const Expansion& tree, const GrowingLeaf& leaf) {
+  if (!may_cut(tree, leaf)) return std::nullopt;
+  const Leaf rows{tree.rows + leaf.begin, leaf.end - leaf.begin, tree.regrets, tree.k,
+                  leaf.totals.data(),     leaf.cheapest(),       tree.limits};
+  std::optional<Cut> cut = least_surrogate_cut(tree.bins, tree.points, rows, tree.n_threads);
+  return cut && is_worth_making(tree, leaf, *cut) ? cut : std::nullopt;
+}
+
+// Sorts the rows of a leaf into those of its children. The smaller side is summed; the other is the
+// difference, which is exact.
+MadeCut carry_out(const Expansion& tree, const GrowingLeaf& leaf, const Cut& cut) {
+  MadeCut made{leaf.node, cut, 0, {}, std::vector<std::int64_t>(tree.k)};
+  Row* rows = tree.rows + leaf.begin;
+  const std::int64_t n = leaf.end - leaf.begin;
+  made.n_left = cut.rule().visit([&](const auto& split) {
+    return partition(tree.points, rows, n, cut.feature, split, tree.n_threads, made.margin);
+  });
+  std::vector<std::int64_t>& sums = made.left_totals;
+  const bool left = made.n_left <= n - made.n_left;
+  sum_regrets(tree.regrets, tree.k, left ? rows : rows + made.n_left,
+              left ? made.n_left : n - made.n_left, sums.data(), tree.n_threads);
+  for (std::int64_t c = 0; c < tree.k && !left; ++c) sums[c] = leaf.totals[c] - sums[c];
+  return made;
+}
+
+}  // namespace
+
+// A leaf is searched only once it could be next: until then its regret, which no cut can exceed,
+// stands for its gain. See growth/expansion.py, which expands trees whose rows are elsewhere.
+std::vector<MadeCut> expand(const Expansion& tree, std::vector<GrowingLeaf> leaves,
+                            std::int32_t n_nodes, std::int64_t max_leaves,
+                            const std::function<void(std::int64_t)>& tell) {
+  // (-gain or its bound, searched?, leaf): of equals, a leaf that is not searched yet comes first,
+  // because its true gain may be as large, and it may have come first.
+  using Entry = std::tuple<std::int64_t, bool, std::int32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
+  std::map<std::int32_t, GrowingLeaf> open;
+  std::map<std::int32_t, Cut> cuts;
+  std::vector<MadeCut> made;
+  const auto add = [&](GrowingLeaf leaf) {
+    if (leaf.regret() == 0) return;
+    queue.emplace(-leaf.regret(), false, leaf.node);
+    open.emplace(leaf.node, std::move(leaf));
+  };
+  for (GrowingLeaf& leaf : leaves) add(std::move(leaf));
+  std::int64_t n_leaves = (n_nodes + 1) / 2;
+  while (!queue.empty() && n_leaves < max_leaves) {
+    const auto [gain, searched, node] = queue.top();
+    queue.pop();
+    const GrowingLeaf leaf = open.at(node);
+    if (!searched) {
+      if (const std::optional<Cut> found = best_cut(tree, leaf)) {
+        queue.emplace(found->cost - leaf.regret(), true, node);
+        cuts.emplace(node, *found);
+      }
+      tell(n_leaves);
+      continue;
+    }
+    made.push_back(carry_out(tree, leaf, cuts.at(node)));
+    const MadeCut& last = made.back();
+    const std::int64_t middle = leaf.begin + last.n_left;
+    std::vector<std::int64_t> rest(leaf.totals);
+    for (std::int64_t c = 0; c < tree.k; ++c) rest[c] -= last.left_totals[c];
+    add({n_nodes, leaf.depth + 1, leaf.begin, middle, last.left_totals});
+    add({n_nodes + 1, leaf.depth + 1, middle, leaf.end, std::move(rest)});
+    n_nodes += 2;
+    tell(++n_leaves);
+  }
+  return made;
+}
+
+namespace {
+
+std::optional<Cut> bound_surrogate_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
+                                       In<std::int64_t, 2> regrets, In<std::int64_t, 1> totals,
+                                       std::int64_t label, const PyLimits& limits, int n_threads) {
+  nb::gil_scoped_release release;
+  const Leaf leaf{rows.data(),    static_cast<std::int64_t>(rows.shape(0)),
+                  regrets.data(), static_cast<std::int64_t>(regrets.shape(1)),
+                  totals.data(),  label,
+                  limits.get()};
+  return least_surrogate_cut(bins, points, leaf, n_threads);
+}
+
+// leaves: node, depth, begin and end of the rows; and the sums of the regrets of each.
+std::vector<MadeCut> bound_expand(const Bins& bins, const Points& points, InOut<Row, 1> rows,
+                                  In<std::int64_t, 2> regrets, In<std::int64_t, 2> leaves,
+                                  In<std::int64_t, 2> totals, std::int32_t n_nodes,
+                                  std::int64_t max_leaves, const PyLimits& limits, int n_threads,
+                                  const nb::callable& tell) {
+  const auto k = static_cast<std::int64_t>(regrets.shape(1));
+  std::vector<GrowingLeaf> open;
+  for (std::size_t i = 0; i < leaves.shape(0); ++i) {
+    const std::int64_t *leaf = leaves.data() + 4 * i, *sums = totals.data() + i * k;
+    open.push_back({static_cast<std::int32_t>(leaf[0]), static_cast<std::int32_t>(leaf[1]), leaf[2],
+                    leaf[3], std::vector<std::int64_t>(sums, sums + k)});
+  }
+  const auto told = [&](std::int64_t n_leaves) {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    tell(n_leaves);
+  };
+  nb::gil_scoped_release release;
+  return expand({bins, points, rows.data(), regrets.data(), k, limits.get(), n_threads},
+                std::move(open), n_nodes, max_leaves, told);
+}
+
+}  // namespace
+
+void bind_surrogate(nb::module_& m) {
+  nb::class_<MadeCut>(m, "MadeCut")
+      .def_ro("node", &MadeCut::node)
+      .def_ro("cut", &MadeCut::cut)
+      .def_ro("n_left", &MadeCut::n_left)
+      .def_prop_ro("margin", [](const MadeCut& made) { return margin_tuple(made.margin); })
+      .def_prop_ro(
+          "left_totals", [](const MadeCut& made) { return array_of(made.left_totals); },
+          nb::rv_policy::move);
+  m.def("surrogate_cut", &bound_surrogate_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a,
+        "totals"_a, "label"_a, "limits"_a, "n_threads"_a);
+  m.def("expand", &bound_expand, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "leaves"_a,
+        "totals"_a, "n_nodes"_a, "max_leaves"_a, "limits"_a, "n_threads"_a, "tell"_a);
 }
 
 }  // namespace treemeans

@@ -97,7 +97,7 @@ def partition(
     n_threads: int,
     missing_left: bool | None = None,
     categories: Sequence[int] = (),
-) -> tuple[int, float, float, float, float, bool]:
+) -> tuple[int, tuple[float, float, float, float, bool]]:
     """How many rows go left; then the values that come to the split.
 
     The largest that goes left, the smallest that goes right, the lowest and the highest, and
@@ -214,6 +214,44 @@ def surrogate_cut(
     limits: Limits,
     n_threads: int,
 ) -> Cut | None: ...
+
+class MadeCut:
+    """A cut that `expand` has made; the children are the next two nodes."""
+
+    @property
+    def node(self) -> int: ...
+    @property
+    def cut(self) -> Cut: ...
+    @property
+    def n_left(self) -> int: ...
+    @property
+    def margin(self) -> tuple[float, float, float, float, bool]: ...
+    @property
+    def left_totals(self) -> NDArray[np.int64]: ...
+
+def expand(
+    bins: Bins,
+    points: Points,
+    rows: NDArray[np.int32],
+    regrets: NDArray[np.int64],
+    leaves: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    n_nodes: int,
+    max_leaves: int,
+    limits: Limits,
+    n_threads: int,
+    tell: Callable[[int], None],
+) -> list[MadeCut]:
+    """Cut the leaf with the largest gain until there are ``max_leaves``, or every leaf is pure.
+
+    rows : of all leaves; sorted into those of the new leaves
+    leaves : (m, 4), node, depth, begin and end of the rows of each leaf
+    totals : (m, k), sums of their regrets
+    n_nodes : of the tree so far
+    tell : is called with the number of leaves after every search and cut
+    """
+    ...
+
 def score_surrogate_bins(
     sums: NDArray[np.int64], totals: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

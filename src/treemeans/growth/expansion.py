@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans import _core
 from treemeans.growth.base_tree import BEST_OF, base_tree
 from treemeans.growth.growing_tree import Cut
 from treemeans.growth.in_memory_tree import InMemoryTree
@@ -53,7 +54,21 @@ def grow(
         return _cheapest(grown, data)
     growing = base_tree(data, base, progress)
     growing.begin_expansion()
-    expand(growing, growing.leaves, max_leaves, growing.least_cut, progress.update)
+    table, costs = growing.table, growing.costs
+    cuts = _core.expand(
+        table.bins,
+        table.points,
+        growing.all_rows,
+        costs.regrets.values,
+        *growing.open_leaves(),
+        growing.n_nodes,
+        max_leaves,
+        growing.kernel_limits,
+        growing.n_threads,
+        progress.update,
+    )
+    for cut in cuts:
+        growing.take_over(cut)
     return growing
 
 
@@ -74,7 +89,8 @@ def expand(
 
     The gain of a cut is the surrogate cost it saves. A leaf that is not pure is cut even if that
     saves nothing: later cuts will. Ties go to the leaf that came first, then to the lowest feature,
-    then to the lowest threshold.
+    then to the lowest threshold. (Where rows are in memory and any leaf may be cut by the surrogate
+    cost, `_core.expand` does the same, without Python between the cuts.)
 
     A leaf is searched only once it could be next: until then its regret, which no cut can exceed,
     stands for its gain.

@@ -20,7 +20,7 @@ _NO_VALUES = (-np.inf, np.inf, np.inf, -np.inf, True)
 class InMemoryTree(GrowingTree):
     """A growing tree that keeps the rows of every node.
 
-    The rows of a node are neighbours in ``_rows``: a cut sorts its slice into that of the left
+    The rows of a node are neighbours in ``all_rows``: a cut sorts its slice into that of the left
     child and that of the right one. Nothing is copied, and rows stay ascending within a node.
 
     Attributes
@@ -41,18 +41,18 @@ class InMemoryTree(GrowingTree):
         self.whole = data.reference_cost / self.costs.regrets.unit
         self.weights = None if self.costs.weights is None else self.costs.weights.values
         self.slot_prices = data.slot_prices(self.costs)
-        self._kernel_limits = self.limits.for_kernel(self.weights, self.slot_prices)
+        self.kernel_limits = self.limits.for_kernel(self.weights, self.slot_prices)
         self.totals, self.margins = [], []
         self._cheapest: list[int] = []
         self._regret: list[int] = []
         self._slice: list[tuple[int, int]] = []
-        self._rows = self.costs.rows.copy()
-        self._add(0, len(self._rows), self._sum(self._rows), label=0, depth=0)
+        self.all_rows = self.costs.rows.copy()
+        self._add(0, len(self.all_rows), self._sum(self.all_rows), label=0, depth=0)
 
     def rows(self, node: int) -> NDArray[np.int32]:
         """Rows in a node, ascending."""
         begin, end = self._slice[node]
-        return self._rows[begin:end]
+        return self.all_rows[begin:end]
 
     def weight(self, node: int) -> int:
         """Weight of a node's rows: their number, or in units of the cost table's weights."""
@@ -82,25 +82,53 @@ class InMemoryTree(GrowingTree):
     ) -> tuple[int, int]:
         """Cut a leaf by a `Split`. Its children are labelled by the surrogate cost."""
         begin, end = self._slice[node]
-        rows = self._rows[begin:end]
-        split = Split(feature, threshold, missing_left, categories)
-        n_left, below, above, lowest, highest, whole = _core.partition(
-            self.table.points, rows, feature, threshold, self.n_threads, missing_left, categories
+        n_left, margin = _core.partition(
+            self.table.points,
+            self.all_rows[begin:end],
+            feature,
+            threshold,
+            self.n_threads,
+            missing_left,
+            categories,
         )
-        self.margins[node] = (below, above, lowest, highest, whole)
         middle = begin + n_left
         # The smaller side is summed; the other is the difference, which is exact.
         if n_left <= end - middle:
-            left_totals = self._sum(self._rows[begin:middle])
-            right_totals = self.totals[node] - left_totals
+            left_totals = self._sum(self.all_rows[begin:middle])
         else:
-            right_totals = self._sum(self._rows[middle:end])
-            left_totals = self.totals[node] - right_totals
+            left_totals = self.totals[node] - self._sum(self.all_rows[middle:end])
+        split = Split(feature, threshold, missing_left, categories)
+        return self._add_children(node, split, middle, margin, left_totals)
+
+    def take_over(self, made: _core.MadeCut) -> None:
+        """A cut that `_core.expand` has made: it has sorted the rows."""
+        node, cut = made.node, made.cut
+        split = Split(cut.feature, cut.threshold, cut.missing_left, cut.categories)
+        middle = self._slice[node][0] + made.n_left
+        self._add_children(node, split, middle, made.margin, made.left_totals)
+
+    def _add_children(
+        self,
+        node: int,
+        split: Split,
+        middle: int,
+        margin: tuple[float, float, float, float, bool],
+        left_totals: NDArray[np.int64],
+    ) -> tuple[int, int]:
+        """Two leaves below a leaf whose rows are sorted: those before ``middle`` go left."""
+        begin, end = self._slice[node]
+        self.margins[node] = margin
         label, depth = self.label[node], self.depth[node] + 1
         left = self._add(begin, middle, left_totals, label, depth)
-        right = self._add(middle, end, right_totals, label, depth)
+        right = self._add(middle, end, self.totals[node] - left_totals, label, depth)
         self.make_inner(node, split, left, right)
         return left, right
+
+    def open_leaves(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Node, depth, begin and end of the rows of each leaf; and its sums for each center."""
+        leaves = self.leaves
+        found = [(leaf, self.depth[leaf], *self._slice[leaf]) for leaf in leaves]
+        return np.array(found, dtype=np.int64), np.array([self.totals[leaf] for leaf in leaves])
 
     def least_cut(self, node: int) -> Cut | None:
         """The cut of a leaf that leaves the least surrogate cost, within the limits."""
@@ -113,7 +141,7 @@ class InMemoryTree(GrowingTree):
             self.costs.regrets.values,
             self.totals[node],
             self.cheapest(node),
-            self._kernel_limits,
+            self.kernel_limits,
             self.n_threads,
         )
         return cut if cut is None or self.is_worth_making(node, cut) else None
@@ -122,7 +150,7 @@ class InMemoryTree(GrowingTree):
         """Leaf of every row of the table; -1 for a row without weight, which is in none."""
         leaves = sorted(self.leaves, key=lambda leaf: self._slice[leaf])
         found = np.full(self.table.n_rows, -1, dtype=np.int32)
-        found[self._rows] = np.repeat(leaves, [len(self.rows(leaf)) for leaf in leaves])
+        found[self.all_rows] = np.repeat(leaves, [len(self.rows(leaf)) for leaf in leaves])
         return found
 
     def reprice(self, costs: CostTable, nodes: Iterable[int] | None = None) -> None:
@@ -184,6 +212,6 @@ class InMemoryTree(GrowingTree):
 
     def _sum_by_node(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sum of a column over the rows of each node."""
-        upto = np.concatenate([[0], np.cumsum(values[self._rows])])
+        upto = np.concatenate([[0], np.cumsum(values[self.all_rows])])
         begin, end = np.array(self._slice).T
         return np.asarray(upto[end] - upto[begin])

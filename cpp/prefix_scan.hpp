@@ -1,5 +1,6 @@
-// The search for scores of prefixes (see score.hpp): add up the rows' statistics per bin, walk the
-// bins of every slot, then look inside the wide bins that can still hold the best cut.
+// For scores of prefixes (see score.hpp): the rows' statistics added up per bin, and a walk over
+// the bins of every slot, which prices the cuts between them and keeps the wide bins that may
+// matter.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +12,11 @@
 #include <vector>
 
 #include "binning.hpp"
-#include "cut.hpp"
+#include "findings.hpp"
 #include "histogram.hpp"
 #include "limits.hpp"
 #include "points.hpp"
 #include "score.hpp"
-#include "search.hpp"
 #include "simd.hpp"
 #include "subset_search.hpp"
 
@@ -215,131 +215,6 @@ inline std::vector<std::int32_t> share_sparse(const Bins& bins, int n_parts) {
   }
   parts.back() = bins.n_slots();
   return parts;
-}
-
-// See search.hpp.
-template <class Score>
-class PrefixSearch {
- public:
-  using Cost = std::int64_t;
-  using Worker = std::unique_ptr<SearchBuffers>;
-
-  PrefixSearch(const Score& score, const Node& node, const Bins& bins, int n_threads)
-      : score_(score), node_(node), bins_(bins), parts_(share_sparse(bins, n_threads)) {
-    for (std::int32_t slot = 0; slot < bins.n_dense; ++slot)
-      if (node.limits.open(slot)) dense_.push_back(slot);
-    for (std::size_t i = 0; i < bins.mixed.size(); ++i) {
-      const auto slot = static_cast<std::int32_t>(bins.n_slots() + i);
-      if (node.limits.open(slot)) (bins.mixed[i].codes ? dense_ : many_).push_back(slot);
-    }
-    n_sparse_ = bins.n_slots() > bins.n_dense ? n_threads : 0;
-  }
-
-  Worker make_worker() const {
-    Worker worker = bins_.buffers.take();
-    worker->sums.resize(3 * node_.row_stats.width);
-    return worker;
-  }
-  void finish(Worker& worker) const { bins_.buffers.give_back(std::move(worker)); }
-  std::int64_t chunk() const { return 1; }
-  std::int64_t n_tasks() const {
-    return n_sparse_ + static_cast<std::int64_t>(many_.size()) +
-           (static_cast<std::int64_t>(dense_.size()) + kTogether - 1) / kTogether;
-  }
-
-  void search_bins(Worker& worker, std::int64_t task, Findings<Cost>& found) const {
-    const auto n_many = static_cast<std::int64_t>(many_.size());
-    if (task < n_sparse_) {
-      search_sparse(score_, node_, bins_, parts_[task], parts_[task + 1], *worker, found);
-    } else if (task < n_sparse_ + n_many) {
-      search_many_categories(score_, node_, bins_, many_[task - n_sparse_], *worker, found);
-    } else {
-      const std::int64_t at = (task - n_sparse_ - n_many) * kTogether;
-      search_dense(score_, node_, bins_, dense_.data() + at,
-                   static_cast<std::int64_t>(dense_.size()) - at, *worker, found);
-    }
-  }
-
-  void open_slot(Worker&, std::int32_t) const {}
-
-  // Every distinct value inside one bin, in order. Cuts inside a bin lie below the boundary after
-  // it, and so win a tie against it.
-  void search_inside(Worker&, const WideBin<Cost>& bin, const std::vector<BinValue>& inside,
-                     const std::int64_t* prefix, Candidate<Cost>& best) const {
-    const int K = node_.row_stats.width;
-    const std::int64_t price = node_.limits.price(bin.slot);
-    std::vector<std::int64_t> sums(prefix, prefix + K);
-    for (std::size_t i = 0; i + 1 < inside.size(); ++i) {
-      const std::int64_t* line = node_.row_stats.at + inside[i].position * K;
-      for (int c = 0; c < K; ++c) sums[c] += line[c];
-      if (inside[i].value == inside[i + 1].value || !node_.permits(sums.data())) continue;
-      best.offer({score_.cost(sums.data()) + price, bin.feature, bin.slot, inside[i].value,
-                  inside[i + 1].value, bin.missing_left});
-    }
-  }
-
- private:
-  const Score& score_;
-  const Node& node_;
-  const Bins& bins_;
-  std::vector<std::int32_t> dense_, parts_, many_;
-  std::int64_t n_sparse_ = 0;
-};
-
-// The categories of the best cut of a slot, found again: searches keep only what cuts cost.
-template <class Score>
-Cut find_categories(const Score& score, const Node& node, const Bins& bins, std::int32_t slot) {
-  const MixedSlot& mixed = bins.mixed_at(slot);
-  const int K = node.row_stats.width;
-  std::vector<std::int64_t> histogram(std::size_t(mixed.n_groups()) * K, 0);
-  if (mixed.codes) {
-    sum_column<Score::kWidth>(node.row_stats, mixed.codes.get(), histogram.data());
-  } else {
-    sum_column<Score::kWidth>(node.row_stats, mixed.wide_codes.get(), histogram.data());
-  }
-  const Groups groups =
-      Groups::of(histogram.data(), mixed.n_values, mixed.has_missing, K, node.counter);
-  const Subset subset = SubsetSearch(score, groups, node.limits, node.start).run();
-  return subset_cut(groups, subset, mixed.feature, mixed.has_missing, Score::kSymmetric);
-}
-
-// The side of missing values: the one that was found, or of a node without any the heavier one.
-inline void set_missing_side(const Node& node, const std::vector<double>& values, bool found,
-                             Cut& cut) {
-  std::int64_t left = 0, right = 0;
-  for (std::int64_t i = 0; i < node.row_stats.n; ++i) {
-    if (std::isnan(values[i])) {
-      cut.missing_left = found ? 1 : 0;
-      return;
-    }
-    (values[i] <= cut.low ? left : right) += node.limits.weight(node.row_stats.rows[i]);
-  }
-  cut.missing_left = left > right ? 1 : 0;
-}
-
-// The cut of least cost that the limits permit; ties go to the lowest feature, then the lowest
-// threshold, then missing values on the right. None where there is no such cut.
-template <class Score>
-std::optional<Cut> least_cut(const Score& score, const Points& points, const Node& node,
-                             const Bins& bins, int n_threads) {
-  const RowStats& stats = node.row_stats;
-  const Candidate<std::int64_t> best = find_best(PrefixSearch<Score>(score, node, bins, n_threads),
-                                                 bins, points, stats.rows, stats.n, n_threads);
-  if (best.slot < 0) return std::nullopt;
-  const bool mixed = bins.is_mixed(best.slot);
-  if (mixed && bins.mixed_at(best.slot).categorical) {
-    Cut cut = find_categories(score, node, bins, best.slot);
-    cut.cost = best.cost;
-    return cut;
-  }
-  std::vector<double> values;
-  if (std::isnan(best.next) || mixed) {
-    values.resize(stats.n);
-    points.column(best.feature, stats.rows, stats.n, values.data(), n_threads);
-  }
-  Cut cut = close_gap(best, best.cost, values);
-  if (mixed) set_missing_side(node, values, best.missing_left != 0, cut);
-  return cut;
 }
 
 }  // namespace treemeans::scan

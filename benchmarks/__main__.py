@@ -13,6 +13,7 @@ COMMANDS = {
     "scale": ("benchmarks.scale", "how the cost of partitioned fits grows (SCALE.md)"),
     "paper": ("benchmarks.paper.evaluation", "the ExKMC paper's evaluation (RESULTS.md)"),
     "costs": ("benchmarks.costs", "labels beside CART, and k-medians (COSTS.md)"),
+    "limits": ("benchmarks.limits", "what limits on clusters add to a reference (LIMITS.md)"),
     "mixed": ("benchmarks.mixed", "a table of categories beside the same table of their codes"),
     "commands": ("benchmarks.commands", "start-up and predict of the command line (COMMANDS.md)"),
     "trust": (

@@ -93,6 +93,19 @@ class Fixed:
         return np.asarray(sums * self.unit, dtype=np.float64)
 
 
+def _cheapest(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:
+    """The least value of each row and the first place it is at, column by column.
+
+    numpy's reductions of short rows take several times as long.
+    """
+    least = costs[:, 0].copy()
+    place = np.zeros(len(costs), dtype=np.int32)
+    for c in range(1, costs.shape[1]):
+        place[costs[:, c] < least] = c
+        np.minimum(least, costs[:, c], out=least)
+    return least, place
+
+
 @dataclass(frozen=True)
 class CostTable:
     """Costs of n rows and k centers, times the rows' weights.
@@ -169,9 +182,9 @@ class CostTable:
         ``prices``: (n, k), times the rows' weights; of a row, only differences count.
         """
         costs = self.regrets.to_float(self.regrets.values)
-        costs += prices - prices.min(axis=1, keepdims=True)
-        least = costs.min(axis=1)
-        nearest = costs.argmin(axis=1).astype(np.int32)
+        costs += prices
+        costs -= _cheapest(prices)[0][:, None]
+        least, nearest = _cheapest(costs)
         costs -= least[:, None]
         least += self.base.to_float(self.base.values)
         scales = Scales.of(float(costs.sum(axis=0).max()), float(least.sum()), None, False)

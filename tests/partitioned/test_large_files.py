@@ -261,10 +261,9 @@ def test_wrong_columns(tmp_path):
     path = write(tmp_path, table())
     refused(path, ["a", "z"], says="no column 'z'; the columns are 'a', 'b', 'c'")
     refused(path, [], says="no column to cluster by")
-    text = table(3).append_column("name", pa.array(["x", "y", "z"]))
-    refused(write(tmp_path, text), says="Column 'name' of")
-    refused(duckdb.sql("select 1 as a, 'x' as b"), says="Column 'b' of the query holds string")
-    refused(pads.dataset(text), says="Column 'name' of the dataset holds string")
+    lists = table(3).append_column("visits", pa.array([[1], [2, 3], []]))
+    for source in (write(tmp_path, lists), duckdb.from_arrow(lists), pads.dataset(lists)):
+        refused(source, says="'visits' holds lists")
 
 
 def test_no_rows(tmp_path):
@@ -273,16 +272,14 @@ def test_no_rows(tmp_path):
     refused(pads.dataset(table()).filter(pads.field("a") < -1), says="no rows")
 
 
-@pytest.mark.parametrize("value", [None, np.nan, np.inf])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("kind", ["file", "query"])
 def test_what_is_no_number_in_the_third_partition(tmp_path, value, kind):
     a = table().column("a").to_pylist()
     a[217] = value
     path = write(tmp_path, table().set_column(0, "a", pa.array(a, pa.float32())), group=100)
     source = path if kind == "file" else duckdb.sql(f"from '{path}'")
-    says = "Partition 2 has no value in row 17 of column 'a'" if value is None else "Partition 2"
-    sentence = refused(source, says=says)
-    assert "row 17" in sentence
+    assert "row 17" in refused(source, says="Partition 2")
 
 
 def test_files_of_different_columns(tmp_path):
@@ -290,7 +287,10 @@ def test_files_of_different_columns(tmp_path):
     other = write(tmp_path, table().select(["a", "b"]), name="u.parquet")
     refused([first, other], says="u.parquet' has no column 'c'")
     text = table().set_column(2, "c", pa.array(["x"] * 1000))
-    refused([first, write(tmp_path, text, name="v.parquet")], says="v.parquet' holds string")
+    refused(
+        [first, write(tmp_path, text, name="v.parquet")],
+        says="v.parquet' holds string, but numbers in other",
+    )
     dates = table().set_column(2, "c", pa.array(np.arange(1000), pa.timestamp("s")))
     refused([first, write(tmp_path, dates, name="w.parquet")], says="dates in some files")
     wide = table().set_column(1, "b", pa.array(np.arange(1000) + 0.1))
@@ -351,7 +351,7 @@ def test_a_failure_in_a_thread_stops_the_rest(tmp_path, monkeypatch):
     a = table(5000).column("a").to_pylist()
     a[350] = a[1200] = None
     path = write(tmp_path, pa.table({"a": a}), group=100)
-    refused(path, says="Partition 3 has no value in row 50")
+    refused(path, says="Partition 3 contains NaN (row 50")
 
 
 class Alive(MapReduceStep[int]):

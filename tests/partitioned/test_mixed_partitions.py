@@ -1,7 +1,11 @@
 """A fit on partitioned tables with categories and missing values is the fit in one memory."""
 
+import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +19,7 @@ from tests.helpers.examples import examples
 from tests.helpers.partitioned_cases import ListedFrames, ListedPartitions, split_rows
 from tests.partitioned.test_best_cuts import TIGHT, set_to
 from tests.partitioned.test_partitioned_fit import assert_same_trees
-from treemeans import ExKMC
+from treemeans import ExKMC, open_parts
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),
@@ -247,3 +251,71 @@ def test_arrays_with_missing_values_need_a_pipeline():
     expected = ExKMC(None, reference=reference, max_leaf_nodes=6).fit(X)
     assert_same_trees(model.tree_, expected.tree_)
     np.testing.assert_array_equal(model.tree_.missing_left, expected.tree_.missing_left)
+
+
+@pytest.fixture(scope="module")
+def messy_file(tmp_path_factory):
+    """A frame with columns of all kinds and missing values, and a Parquet file of it."""
+    rng = np.random.default_rng(4)
+    n = 600
+    group = rng.integers(0, 3, n)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(40, 15, n) + 5 * group,
+            "city": np.array(CITIES, object)[(2 * group + rng.integers(0, 2, n)) % 6],
+            "active": rng.random(n) < 0.2 + 0.3 * group,
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(group == 1, "D"),
+            "weight": rng.integers(1, 4, n),
+        }
+    )
+    frame.loc[rng.random(n) < 0.1, "age"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "city"] = None
+    path = tmp_path_factory.mktemp("messy") / "messy.parquet"
+    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path, row_group_size=150)
+    return frame, path
+
+
+@pytest.mark.parametrize("source", ["open_parts", "dataset", "filtered", "duckdb"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_files_and_queries_give_the_tree_of_the_frame(messy_file, source, weighted):
+    frame, path = messy_file
+    opened = {
+        "open_parts": lambda: path,
+        "dataset": lambda: pads.dataset(path),
+        "filtered": lambda: pads.dataset(path).filter(pads.field("weight") > 0),
+        "duckdb": lambda: duckdb.sql(f"from '{path}'"),
+    }[source]()
+    columns = ["age", "city", "active", "since"]
+    rows = open_parts(opened, columns, "weight" if weighted else None)
+    model = ExKMC(3, max_leaf_nodes=6, random_state=0)
+    memory = model.fit(frame[columns], sample_weight=frame["weight"] if weighted else None)
+    expected, labels = str(memory.rules()), memory.predict(frame[columns])
+    model.fit(rows)
+    assert str(model.rules()) == expected
+    assert "city in" in expected or "city =" in expected
+    np.testing.assert_array_equal(model.predict(frame[columns]), labels)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("source", ["file", "query"])
+def test_numbers_with_missing_values_in_files(tmp_path, missing, source):
+    rng = np.random.default_rng(0)
+    numbers = [missing if i % 9 == 0 else float(x) for i, x in enumerate(rng.normal(size=200))]
+    others = rng.normal(size=200)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": pa.array(numbers, pa.float64()), "b": others}), path)
+    frame = pd.DataFrame({"a": np.array(numbers, float), "b": others})
+    expected = str(ExKMC(3, random_state=0).fit(frame).rules())
+    rows = open_parts(path if source == "file" else duckdb.sql(f"from '{path}'"))
+    assert str(ExKMC(3, random_state=0).fit(rows).rules()) == expected
+
+
+def test_a_pipeline_is_not_given_codes_of_categories(messy_file):
+    frame, path = messy_file
+    columns = ["age", "city"]
+    prepare = ColumnTransformer(
+        [("age", SimpleImputer(), ["age"]), ("city", OneHotEncoder(), ["city"])]
+    )
+    pipeline = make_pipeline(prepare, KMeans(3, n_init=1, random_state=0)).fit(frame[columns])
+    with pytest.raises(ValueError, match="A pipeline takes rows as they are written"):
+        ExKMC(3, reference=pipeline).fit(open_parts(path, columns))

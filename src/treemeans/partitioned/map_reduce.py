@@ -65,6 +65,8 @@ class PartitionedRows(ABC):
     booleans : names of the columns that hold true and false, which become 1 and 0
     can_infer : whether `infer_columns` does something
     needs_schema : whether columns must be inferred before a fit, because some are not numbers
+    has_raw_rows : whether partitions bring the rows as the user wrote them, which the transformers
+        of a pipeline need; otherwise categories are codes there
     schema : what each column of a table that is not all numbers was read as; None for numbers
     columns : how the columns of X read, if that is known beforehand: the rows may then hold codes
         of categories, and NaN for missing values; None for numbers
@@ -79,6 +81,7 @@ class PartitionedRows(ABC):
     booleans: list[str]
     can_infer: bool = False
     needs_schema: bool = False
+    has_raw_rows: bool = True
     schema: TableSchema | None = None
     columns: Columns | None = None
     first_rows: NDArray[np.int64] | None

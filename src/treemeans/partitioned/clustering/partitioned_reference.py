@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from treemeans.columns import Columns, plain_columns
+from treemeans.columns import plain_columns
 from treemeans.partitioned.clustering.center_statistics import AssignToCenters
 from treemeans.partitioned.clustering.fixed_point_columns import FixedPointColumns
 from treemeans.partitioned.clustering.partitioned_kmeans import kmeans, sample_size
@@ -82,7 +82,7 @@ def fit_reference_on(
         )
     is_pipeline = _has_steps(reference)
     if is_pipeline:
-        _check_pipeline(reference, partitions.columns, scale)
+        _check_pipeline(reference, partitions, scale)
     if partitions.columns is not None and not is_pipeline:
         refuse_other_space(reference, partitions.columns, scale)
     if cost not in ("auto", "kmeans"):
@@ -201,8 +201,9 @@ def _fit(
     return fitted
 
 
-def _check_pipeline(reference: Any, columns: Columns | None, scale: str) -> None:
+def _check_pipeline(reference: Any, partitions: PartitionedRows, scale: str) -> None:
     """Refuse a pipeline that is not fitted to rows that are not all numbers, or a scale beside."""
+    columns = partitions.columns
     if scale != "auto":
         raise ValueError(
             f"scale={scale!r} is for a reference that is no pipeline; scale in the pipeline."
@@ -211,6 +212,12 @@ def _check_pipeline(reference: Any, columns: Columns | None, scale: str) -> None
         raise ValueError(
             "A pipeline cannot be fitted on partitioned rows with categories, dates or missing "
             "values; fit it on a sample and pass it fitted, or pass no reference."
+        )
+    if not partitions.has_raw_rows:
+        raise ValueError(
+            "A pipeline takes rows as they are written, but files and queries with categories or "
+            "missing values are kept as numbers; read them with dask.dataframe.read_parquet, or "
+            "pass no reference."
         )
 
 

@@ -171,7 +171,7 @@ def number_converter(
     """What takes the columns of files with these schemas, each with what to call its file."""
     found, dates = [], []
     for name in columns:
-        kinds = {is_date(_type_in(schema, name, where)) for where, schema in schemas}
+        kinds = {is_date(type_in(schema, name, where)) for where, schema in schemas}
         if len(kinds) > 1:
             raise ValueError(
                 f"Column {quoted(name)} holds dates in some files and numbers in others; "
@@ -180,11 +180,11 @@ def number_converter(
         if kinds == {True}:
             dates.append(name)
         found += [
-            _number_type_in(_type_in(schema, name, where), name, where) for where, schema in schemas
+            _number_type_in(type_in(schema, name, where), name, where) for where, schema in schemas
         ]
     if weights:
         for where, schema in schemas:
-            _number_type_in(_type_in(schema, weights, where), weights, where)
+            _number_type_in(type_in(schema, weights, where), weights, where)
     numbers = NumberConverter(columns, common_type(set(found)), dates, weights)
     numbers.booleans = [
         name
@@ -194,7 +194,8 @@ def number_converter(
     return numbers
 
 
-def _type_in(schema: pa.Schema, name: str, where: str) -> Any:
+def type_in(schema: pa.Schema, name: str, where: str) -> Any:
+    """The type of a column that a file must have once."""
     places = schema.get_all_field_indices(name)
     if len(places) != 1:
         lacks = "no column" if not places else "more than one column named"
@@ -234,9 +235,9 @@ def blocks_of(
     number: int,
     first_row: int,
     first_rows: NDArray[np.int64] | None,
+    rows: int,
 ) -> Iterator[Partition]:
-    """Blocks of as many rows as a part has, numbered from ``number``; the last may be shorter."""
-    rows = converter.rows_per_partition()
+    """Blocks of ``rows`` rows, numbered from ``number``; the last may be shorter."""
     filling = _Filling(converter, rows)
     for batch in batches:
         try:

@@ -12,7 +12,17 @@ import pyarrow as pa
 from pyarrow import dataset as pads
 
 from treemeans.files.file_errors import quoted_path
-from treemeans.partitioned.readers.arrow_columns import BATCH_ROWS, check_columns, number_converter
+from treemeans.partitioned.readers.arrow_columns import (
+    BATCH_ROWS,
+    BatchConverter,
+    check_columns,
+    number_converter,
+)
+from treemeans.partitioned.readers.frame_converter import (
+    frame_converter,
+    has_other_columns,
+    parquet_has_nulls,
+)
 from treemeans.partitioned.readers.parquet_partitions import (
     ParquetPartitions,
     folder_columns,
@@ -58,16 +68,25 @@ def open_arrow_dataset(
     """Rows of a pyarrow dataset; of Parquet files, every thread reads its own row groups."""
     kept = check_columns(columns, dataset.schema.names, weights)
     fragments = parquet_fragments(dataset)
+
+    def inferred() -> BatchConverter:
+        return frame_converter(_scanned(dataset, kept), kept, weights)
+
     if fragments is None:
-        converter = number_converter([("the dataset", dataset.schema)], kept, weights)
-        n_rows = dataset.count_rows()
-        return StreamPartitions(
-            lambda: _scanned(dataset, converter.reads), converter, n_rows, "The dataset"
-        )
-    schemas = [_schema_of(one, dataset.schema) for one in fragments]
-    converter = number_converter(schemas, kept, weights)
-    return ParquetPartitions(
-        split_into_read_tasks(fragments, converter.rows_per_partition()), converter
+        n_rows, has_nulls = _count(_scanned(dataset, kept))
+        schemas = [("the dataset", dataset.schema)]
+    else:
+        schemas = [_schema_of(one, dataset.schema) for one in fragments]
+        has_nulls = parquet_has_nulls(fragments, kept)
+    if has_other_columns(schemas, kept) or has_nulls:
+        converter = inferred()
+    else:
+        converter = number_converter(schemas, kept, weights)
+    if fragments is not None:
+        cut = split_into_read_tasks(fragments, converter.rows_per_partition())
+        return ParquetPartitions(cut, converter, inferred)
+    return StreamPartitions(
+        lambda reads: _scanned(dataset, reads), converter, n_rows, "The dataset", inferred
     )
 
 
@@ -75,15 +94,37 @@ def open_query(
     relation: Any, columns: Sequence[str] | None = None, weights: str = ""
 ) -> RereadPartitions:
     """Rows of a DuckDB query, which streams its rows."""
+    import duckdb
+
     kept = check_columns(columns, relation.columns, weights)
     with _explained():
         with _reader(relation.limit(0)) as reader:
             schema = reader.schema
-        n_rows = relation.count("*").fetchall()[0][0]
-    converter = number_converter([("the query", schema)], kept, weights)
+        present = [
+            duckdb.FunctionExpression("count", duckdb.ColumnExpression(name)) for name in kept
+        ]
+        every = duckdb.FunctionExpression("count", duckdb.ConstantExpression(1))
+        n_rows, *n_present = relation.aggregate([every, *present]).fetchall()[0]
+
+    def inferred() -> BatchConverter:
+        return frame_converter(_queried(relation, kept), kept, weights)
+
+    if has_other_columns([("the query", schema)], kept) or min(n_present) < n_rows:
+        converter = inferred()
+    else:
+        converter = number_converter([("the query", schema)], kept, weights)
     return StreamPartitions(
-        lambda: _queried(relation, converter.reads), converter, n_rows, "The query"
+        lambda reads: _queried(relation, reads), converter, n_rows, "The query", inferred
     )
+
+
+def _count(batches: Batches) -> tuple[int, bool]:
+    """Number of rows, and whether some value is missing."""
+    n_rows, has_nulls = 0, False
+    for batch in batches:
+        n_rows += batch.num_rows
+        has_nulls = has_nulls or any(column.null_count for column in batch.columns)
+    return n_rows, has_nulls
 
 
 def open_dataset(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Any:

@@ -78,14 +78,15 @@ def open_parts(
     available at most, otherwise in a scratch file in the folder of temporary files (``TMPDIR``), as
     large as the numbers, which the system removes when the fit is over or its process is killed.
     Without room for that, every pass reads the table again. Columns keep their number type (float32
-    stays float32); dates become days since 1970. A value that is missing is refused.
+    stays float32); dates become days since 1970. Where some column holds text, or values are
+    missing, one more pass finds the categories, and the tree is that of a data frame in memory.
 
     Parameters
     ----------
     source : path, list of paths, pyarrow Dataset or DuckDB query
         A path is that of a Parquet file, or of a folder with Parquet files in it and below it.
-        A query (``duckdb.sql("select ...")``) runs once; where its rows cannot be kept, for
-        every pass, and must then give the same rows each time, in any order.
+        A query (``duckdb.sql("select ...")``) runs once, after its rows are counted; where its rows
+        cannot be kept, for every pass, and must then give the same rows each time, in any order.
     columns : sequence of str, optional
         Those to cluster by, in this order; all by default.
     weights : str, optional

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,26 +93,39 @@ class ReadTask:
         return sum(groups.n_rows for groups in self.groups)
 
     def blocks(
-        self, converter: BatchConverter, first_rows: NDArray[np.int64] | None
+        self,
+        converter: BatchConverter,
+        first_rows: NDArray[np.int64] | None,
+        rows_per_partition: int | None = None,
     ) -> Iterator[Partition]:
         """Its rows, part by part."""
         batches = (batch for groups in self.groups for batch in groups.batches(converter.reads))
-        return blocks_of(batches, converter, self.number, self.first_row, first_rows)
+        rows = rows_per_partition or converter.rows_per_partition()
+        return blocks_of(batches, converter, self.number, self.first_row, first_rows, rows)
 
 
 class ParquetPartitions(RereadPartitions):
-    """Rows of Parquet files. ``split_into_read_tasks`` cuts the files up."""
+    """Rows of Parquet files.
 
-    def __init__(self, cut: Sequence[ReadTask], converter: BatchConverter) -> None:
+    ``split_into_read_tasks`` cuts the files up; ``infer`` finds a converter for rows that are not
+    all numbers.
+    """
+
+    def __init__(
+        self,
+        cut: Sequence[ReadTask],
+        converter: BatchConverter,
+        infer: Callable[[], BatchConverter] | None = None,
+    ) -> None:
         self.cut = cut
         rows = converter.rows_per_partition()
         n_partitions = sum(-(-piece.n_rows // rows) for piece in cut)
-        super().__init__(converter, n_partitions, sum(piece.n_rows for piece in cut))
+        super().__init__(converter, n_partitions, sum(piece.n_rows for piece in cut), infer)
 
     def pieces(self) -> Generator[Iterable[Partition], None, None]:
         """The blocks of each piece."""
         for piece in self.cut:
-            yield piece.blocks(self.converter, self.first_rows)
+            yield piece.blocks(self.converter, self.first_rows, self.rows_per_partition)
 
 
 def split_into_read_tasks(fragments: Iterable[Any], rows_per_partition: int) -> list[ReadTask]:

@@ -52,6 +52,7 @@ class PassTimer(PartitionedRows):
         self.names, self.dates, self.booleans = parts.names, parts.dates, parts.booleans
         self.schema, self.columns = parts.schema, parts.columns
         self.can_infer, self.needs_schema = parts.can_infer, parts.needs_schema
+        self.has_raw_rows = parts.has_raw_rows
 
     def infer_columns(self) -> None:
         """Have the columns found out."""

@@ -34,22 +34,46 @@ class RereadPartitions(PartitionedRows):
     n_rows : rows of all parts, where that is known without a pass; otherwise None
     n_bytes : of the rows as numbers, where that is known; otherwise None
     n_jobs : threads, as joblib counts them
+    rows_per_partition : rows of a partition, at most
     watch : told how many rows of the pass are done
     """
 
-    def __init__(self, converter: BatchConverter, n_partitions: int, n_rows: int | None) -> None:
-        self.converter = converter
+    def __init__(
+        self,
+        converter: BatchConverter,
+        n_partitions: int,
+        n_rows: int | None,
+        infer: Callable[[], BatchConverter] | None = None,
+    ) -> None:
+        self._take_converter(converter)
         self.n_partitions = n_partitions
-        self.n_features = converter.n_features
-        self.names = converter.names
-        self.dates = list(converter.dates)
-        self.booleans = list(converter.booleans)
-        self.schema, self.columns = converter.schema, converter.columns_of_rows
+        self._infer = infer
+        self.can_infer = infer is not None and self.schema is None
+        self.rows_per_partition = converter.rows_per_partition()
         self.first_rows: NDArray[np.int64] | None = None
         self.n_rows = n_rows
         self.watch: Callable[[int], None] | None = None
         self._cache: PartitionCache | None = None
         self._store: RowStore | None = None
+
+    def _take_converter(self, converter: BatchConverter) -> None:
+        self.converter = converter
+        self.n_features = converter.n_features
+        self.names = converter.names
+        self.dates = list(converter.dates)
+        self.booleans = list(converter.booleans)
+        self.schema, self.columns = converter.schema, converter.columns_of_rows
+        self.has_raw_rows = self.schema is None
+
+    def infer_columns(self) -> None:
+        """Find out in a pass what the columns are, as for a data frame in memory.
+
+        Partitions stay as they are.
+        """
+        if self._infer is not None and self.schema is None:
+            self.release()
+            self._take_converter(self._infer())
+            self.can_infer = False
 
     @property
     def n_bytes(self) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -25,19 +25,30 @@ class StreamPartitions(RereadPartitions):
 
     Parameters
     ----------
-    batches : gives all rows anew; called, read and closed in the thread that asks
-    taker : makes numbers of them
+    batches : gives some columns of all rows anew; called, read and closed in the thread that asks
+    converter : makes numbers of them
     n_rows : how many there are
     what : to call them, in a sentence
+    infer : finds a converter for rows that are not all numbers
     """
 
     def __init__(
-        self, batches: Callable[[], Batches], converter: BatchConverter, n_rows: int, what: str
+        self,
+        batches: Callable[[Sequence[str]], Batches],
+        converter: BatchConverter,
+        n_rows: int,
+        what: str,
+        infer: Callable[[], BatchConverter] | None = None,
     ) -> None:
-        super().__init__(converter, -(-n_rows // converter.rows_per_partition()), n_rows)
+        super().__init__(converter, -(-n_rows // converter.rows_per_partition()), n_rows, infer)
         self._batches = batches
         self._what = what
         self._seen: tuple[int, int] | None = None  # rows, and a sum of all bits, of the first pass
+
+    def infer_columns(self) -> None:
+        """Find out in a pass what the columns are; the rows as numbers are others then."""
+        self._seen = None
+        super().infer_columns()
 
     def pieces(self) -> Generator[Iterable[Partition], None, None]:
         """Each block by itself."""
@@ -56,8 +67,11 @@ class StreamPartitions(RereadPartitions):
             raise self._changed("other rows than at first")
 
     def _blocks(self) -> Generator[Partition, None, None]:
-        with closing(self._batches()) as batches:
-            for partition in blocks_of(batches, self.converter, 0, 0, self._safe_firsts()):
+        with closing(self._batches(self.converter.reads)) as batches:
+            firsts = self._safe_firsts()
+            for partition in blocks_of(
+                batches, self.converter, 0, 0, firsts, self.rows_per_partition
+            ):
                 if partition.number >= self.n_partitions:
                     raise self._changed(f"{self.n_rows:,} rows at first, and more now")
                 yield partition

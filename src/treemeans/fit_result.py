@@ -23,7 +23,7 @@ from treemeans.costs import (
     KMeansCost,
     rounded_mean,
 )
-from treemeans.explain.cluster_names import automatic_names, checked_names
+from treemeans.explain.cluster_names import automatic_names, checked_names, names_with_numbers
 from treemeans.explain.cluster_rules import warnings_of
 from treemeans.explain.group_figures import GroupFigures
 from treemeans.explain.model_facts import Facts
@@ -112,7 +112,16 @@ class FitResult:
 
         They are made from the full tree, so that the trees of all sizes have the same.
         """
-        return self.given_names or automatic_names(self._facts(self.tree.n_leaves))
+        return self.given_names or self._automatic_names
+
+    @cached_property
+    def _automatic_names(self) -> tuple[str, ...]:
+        return automatic_names(self._facts(self.tree.n_leaves))
+
+    @property
+    def shown_names(self) -> tuple[str, ...]:
+        """Names as pictures and reports show them: automatic ones after the cluster's number."""
+        return names_with_numbers(self.cluster_names, self._automatic_names)
 
     @property
     def comparable(self) -> bool:

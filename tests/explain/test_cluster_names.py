@@ -167,3 +167,31 @@ def test_names_from_a_file(tmp_path, content):
     code, output = run("rules", model, "--names", names)
     assert code == 1
     assert "has no names of clusters" in output
+
+
+def test_pictures_and_reports_show_automatic_names_after_numbers(tmp_path):
+    model = fitted(blobs())
+    shown = [f"{i}: {name}" for i, name in enumerate(model.cluster_names_)]
+    some = model.with_names({1: "loyal"})
+    assert list(some._fit_result.shown_names) == [shown[0], "loyal", shown[2]]
+    for each, wanted in ((model, shown), (some, [shown[0], "loyal", shown[2]])):
+        dot = export_graphviz(each)
+        assert all(f'"{name}\\n' in dot for name in wanted)
+        each.report(tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+        assert [group["name"] for group in data["groups"]] == wanted
+        assert [group["plain"] for group in data["groups"]] == list(each.cluster_names_)
+        assert "Group 0" not in page
+    assert "cluster 0" in export_graphviz(model, cluster_names="numbers")
+
+
+def test_a_long_column_leaves_room_for_the_next_one():
+    X = np.repeat(blobs()[:, :1], 3, axis=1)
+    model = fitted(X, 2).with_columns(
+        names=[f"a column with a very long name {i}" for i in range(3)]
+    )
+    assert any(
+        name.startswith("high a column") and name.endswith("name 1")
+        for name in model.cluster_names_
+    )

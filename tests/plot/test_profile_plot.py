@@ -75,7 +75,8 @@ def test_distributions_show_the_rows_of_each_split_and_the_cut(model):
         assert inset.get_title() == IRIS.columns[tree.feature[node]]
         colours = {matplotlib_hex(patch.get_facecolor()) for patch in inset.patches}
         assert colours <= {fill(i) for i in range(3)}
-    assert sum("cluster" in text.get_text() for text in ax.texts) == tree.n_leaves
+    written = " ".join(text.get_text() for text in ax.texts)
+    assert all(written.count(f"{i}: ") == np.sum(tree.label[tree.leaves] == i) for i in range(3))
     with plt.style.context("dark_background"):
         model.plot(X=IRIS, distributions=True).figure.canvas.draw()
 

@@ -158,7 +158,8 @@ def test_every_size_is_drawn_as_the_tree_of_that_size(open_page, pages, name):
         page.choose_size(size)
         drawn = dict(page.leaves())
         wanted = leaves_in(model.with_leaves(int(row["n_leaves"])))
-        assert drawn == {node: f"Group {label}" for node, label in wanted.items()}
+        names = model._fit_result.shown_names
+        assert drawn == {node: names[label] for node, label in wanted.items()}
         assert page.text("#count") == str(row["n_leaves"])
         assert page.text("#verdict") == summarize_size(model, size)["verdict"]
 
@@ -198,7 +199,7 @@ def test_a_click_on_a_leaf_tells_all_about_its_group(open_page, pages):
     page.choose_size(3)
     small = model.with_leaves(int(model.path_["n_leaves"][3]))
     node, name = page.leaves()[2]
-    group = int(name.removeprefix("Group "))
+    group = int(name.split(":")[0])
     page.click(f"#tree .node[data-node='{node}'] .leaf-name")
     assert page.text("#group h3") == name
     size = format_rows(float(np.sum(small.predict(X) == group)))
@@ -409,16 +410,16 @@ def test_typing_by_hand(open_page):
     field.send_keys(keys().CONTROL + "a", keys().DELETE)
     assert "needs a number" in page.text("#answer")
     field.send_keys("1000")
-    assert page.text("#answer").startswith("It goes to Group ")
+    assert page.text("#answer").startswith("It goes to ")
     whole = page.find("#row-form input[step='1']")
     whole.send_keys(keys().CONTROL + "a")
     whole.send_keys("2.5")
     assert page.text("#answer") == "visits needs a whole number."
     whole.send_keys(keys().BACKSPACE, keys().BACKSPACE)
-    assert page.text("#answer").startswith("It goes to Group ")
+    assert page.text("#answer").startswith("It goes to ")
     assert page.run("return document.querySelector('#pick').value") == ""
     page.click("#clear-row")
-    assert page.text("#answer").startswith("It goes to Group ")
+    assert page.text("#answer").startswith("It goes to ")
     assert page.run("return document.querySelector('#row-form input[type=number]').value") != "1000"
 
 
@@ -448,7 +449,7 @@ def test_a_page_without_rows_says_so_and_tells_nothing_of_a_few(open_page, pages
     assert (arrived[~full.is_leaf] < 5).any()
     page.click("#tab-row")
     page.run("document.querySelector('#row-form [data-field]').dispatchEvent(new Event('input'))")
-    assert page.text("#answer").startswith("It goes to Group ")
+    assert page.text("#answer").startswith("It goes to ")
 
 
 def test_the_tree_by_keys_with_hints(open_page, pages):
@@ -518,7 +519,7 @@ def test_changes_are_told_to_those_who_listen(open_page):
     live = "return document.querySelector('#live').textContent"
     wait(page).until(lambda _: page.run(live).startswith("7 leaves. This tree follows"))
     page.run("document.querySelector('.group-line').click()")
-    wait(page).until(lambda _: page.run(live).startswith("Group 0: "))
+    wait(page).until(lambda _: page.run(live).startswith("0: "))
 
 
 def test_rules_and_sql_are_copied_and_the_sql_is_right(open_page, pages):
@@ -562,7 +563,8 @@ def test_rules_and_sql_are_copied_and_the_sql_is_right(open_page, pages):
     conditions = page.run(
         "return [...document.querySelectorAll('#rules .condition')].map((e) => e.textContent)"
     )
-    assert text.count("Group ") == 5
+    names = [f"{i}: {name}" for i, name in enumerate(model.cluster_names_)]
+    assert [text.count(f"{name}: ") for name in names] == [1] * 5
     assert all(condition in text for condition in conditions)
 
 
@@ -694,8 +696,8 @@ def test_findings_and_profiles_are_those_of_the_size(open_page, pages):
     )
     assert len(findings) == 5
     for group, finding in enumerate(findings):
-        assert finding.startswith(f"Group {group} {model.cluster_names_[group]}: ")
-        assert f": {format_rows(float(sizes[group]))}, " in finding
+        name = f"{group}: {model.cluster_names_[group]}"
+        assert finding.startswith(f"{name} {format_rows(float(sizes[group]))}, ")
         assert "It differs by " in finding
     assert page.run(TABLE, 1) == [f"{size:,}" for size in sizes]
     heads = page.run(
@@ -794,7 +796,7 @@ def test_a_cell_of_the_csv_is_no_formula(open_page, pages, tmp_path):
 def test_a_row_is_answered_at_once_and_by_sliders(open_page):
     page = open_page("private")
     page.click("#tab-row")
-    assert page.text("#answer").startswith("It goes to Group ")
+    assert page.text("#answer").startswith("It goes to ")
     sliders = page.count("#row-form [data-slider]")
     assert sliders >= 4
     said = page.run(
@@ -807,7 +809,7 @@ def test_a_row_is_answered_at_once_and_by_sliders(open_page):
     )
     for value, typed_value, answer in said:
         assert float(value) == float(typed_value)
-        assert answer.startswith("It goes to Group ")
+        assert answer.startswith("It goes to ")
 
 
 def test_deep_trees_open_small_and_can_be_zoomed_and_panned(open_page):
@@ -860,7 +862,8 @@ def test_a_split_shows_its_column_by_group_with_the_cut(open_page, pages):
         )
         here = path[:, node].nonzero()[0]
         for group in range(5):
-            counts = re.findall(rf"^Group {group}: ([\d,]+)$", "\n".join(titles), re.MULTILINE)
+            name = re.escape(model._fit_result.shown_names[group])
+            counts = re.findall(rf"^{name}: ([\d,]+)$", "\n".join(titles), re.MULTILINE)
             assert sum(int(n.replace(",", "")) for n in counts) == np.sum(labels[here] == group)
 
 

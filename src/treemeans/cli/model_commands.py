@@ -92,7 +92,7 @@ def plot(
     model: Model,
     out: Out,
     leaves: Size = None,
-    shown_as: As = ShownAs.numbers,
+    shown_as: As = ShownAs.names,
     names: Names = None,
     force: Force = False,
     console: Notes,

@@ -88,7 +88,7 @@ def plot(chosen: SavedModel, as_names: bool, out: str, force: bool, console: Con
     check_outputs([out], force=force)
     matplotlib = need("matplotlib", "plot")
     matplotlib.use("agg")
-    shown = "automatic" if as_names else None
+    shown = None if as_names else "numbers"
     save_figure(plot_tree(chosen.open(), cluster_names=shown).figure, out)
     console.note(f"The picture is in {out}.")
 

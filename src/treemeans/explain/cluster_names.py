@@ -13,6 +13,7 @@ from treemeans.explain.model_facts import Facts
 _MOST_TRAITS = 4  # columns in a name, at most
 _SECOND = 0.6  # of the first trait's difference; a trait that is less marked is left out
 _LONGEST = 60  # letters of an automatic name
+_LONG_WORDS = 48  # letters of the names of columns in a name that would be longer
 _LONGEST_GIVEN = 200
 
 
@@ -64,19 +65,24 @@ def _traits_at_first(traits: Sequence[Difference]) -> int:
 def _joined(facts: Facts, traits: Sequence[Difference]) -> str:
     # In the order of the columns: which of two is more marked changes from one sample to the next.
     ordered = sorted(traits, key=lambda trait: trait.feature)
-    words = [_trait(facts.columns[trait.feature], trait.difference > 0) for trait in ordered]
-    return _shortened(", ".join(words)) or "like all rows"
+    each = [(facts.columns[trait.feature], trait.difference > 0) for trait in ordered]
+    name = ", ".join(_trait(column, more) for column, more in each)
+    if len(name) > _LONGEST:
+        name = ", ".join(_trait(column, more, _LONG_WORDS // len(each)) for column, more in each)
+    return _cut(name, _LONGEST) or "like all rows"
 
 
-def _trait(column: Column, more: bool) -> str:
-    """What is unusual about a column, in two or three words."""
+def _trait(column: Column, more: bool, most: int = _LONGEST) -> str:
+    """What is unusual about a column, in two or three words; names of ``most`` letters at most."""
     if column.kind == "category":
-        return f"{column.source} {column.value}" if more else f"{column.source} not {column.value}"
+        source, value = _cut(column.source, most // 2), _cut(column.value, most // 2)
+        return f"{source} {value}" if more else f"{source} not {value}"
+    name = _cut(column.name, most)
     if column.kind == "flag":
-        return column.name if more else f"no {column.name}"
+        return name if more else f"no {name}"
     if column.is_date:
-        return f"{'late' if more else 'early'} {column.name}"
-    return f"{'high' if more else 'low'} {column.name}"
+        return f"{'late' if more else 'early'} {name}"
+    return f"{'high' if more else 'low'} {name}"
 
 
 def _value(reader: Reader, traits: Sequence[Difference]) -> str:
@@ -99,10 +105,30 @@ def _made_distinct(names: Sequence[str], values: Sequence[str]) -> tuple[str, ..
     )
 
 
-def _shortened(text: str) -> str:
+def _cut(text: str, most: int) -> str:
+    """A text of at most so many letters: the middle of a longer one is left out."""
     # Names of columns and categories may hold characters that no name of a cluster may.
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 3  # the end of a name often tells more than its middle
+    return text[: most - 1 - tail].rstrip() + "…" + text[len(text) - tail :].lstrip()
+
+
+def names_with_numbers(names: Sequence[str], automatic: Sequence[str]) -> tuple[str, ...]:
+    """Names as pictures and reports show them: automatic ones after the cluster's number.
+
+    ``predict`` returns the number, so a name that nobody chose does not replace it.
+
+    Examples
+    --------
+    >>> names_with_numbers(["high spend", "loyal"], ["high spend", "low spend"])
+    ('0: high spend', 'loyal')
+    """
+    return tuple(
+        f"{i}: {name}" if name == own else name
+        for i, (name, own) in enumerate(zip(names, automatic, strict=True))
+    )
 
 
 def checked_names(names: Any, known: Sequence[str]) -> tuple[str, ...]:

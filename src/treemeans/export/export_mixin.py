@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from treemeans.columns import Columns
-from treemeans.export.model_or_tree import names_of
+from treemeans.export.model_or_tree import picture_names
 from treemeans.export.notebook import tree_html
 from treemeans.export.onnx_graph import export_onnx
 from treemeans.export.python_code import to_python
@@ -113,7 +113,7 @@ class ExportMixin:
         html: str = super()._repr_html_inner()  # type: ignore[misc]
         if not hasattr(self, "tree_"):
             return html
-        return f"{html}\n{tree_html(self.tree_, self.columns_, export_text(self), names_of(self))}"
+        return f"{html}\n{tree_html(self.tree_, self.columns_, export_text(self), picture_names(self))}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """Text and HTML for notebooks that ask for both at once."""

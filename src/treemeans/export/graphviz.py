@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from treemeans.export.model_or_tree import names_of, reader_of
+from treemeans.export.model_or_tree import picture_names, reader_of
 from treemeans.tree_layout.colors import text_color_on
 from treemeans.tree_layout.tree_labels import TreeLabels, label_tree
 
@@ -37,9 +37,10 @@ def export_graphviz(
         A model knows the names, units and categories of its columns.
     feature_names : sequence of str, optional
         Names of the columns; by default the model's, or ``x0``, ``x1``, ...
-    cluster_names : sequence of str or "automatic", optional
-        Names of the clusters, or ``"automatic"`` for those in ``cluster_names_``. By default
-        the names given with ``with_names``, or ``cluster 0``, ``cluster 1``, ...
+    cluster_names : sequence of str or "numbers", optional
+        Names of the clusters, or ``"numbers"`` for ``cluster 0``, ``cluster 1``, ... By default
+        the names given with ``with_names``, and for other clusters the number and the automatic
+        name in ``cluster_names_``.
     max_leaves : int, optional
         Of a larger tree, take the one it was when it had so many leaves.
 
@@ -59,7 +60,7 @@ def export_graphviz(
       n0 -> n1 [label=" ≤ 2.45 ", penwidth=2];
       n0 -> n2 [label=" > 2.45 ", penwidth=4];
     """
-    names = names_of(model, cluster_names)
+    names = picture_names(model, cluster_names)
     labels = label_tree(reader_of(model, feature_names), names, max_leaves)
     return "\n".join([*_lines(labels), "}", ""])
 

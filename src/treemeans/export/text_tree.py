@@ -22,7 +22,7 @@ def export_text(
         A model knows the names, units and categories of its columns.
     feature_names : sequence of str, optional
         Names of the columns; by default the model's, or ``x0``, ``x1``, ...
-    cluster_names : sequence of str or "automatic", optional
+    cluster_names : sequence of str, "automatic" or "numbers", optional
         Names of the clusters, or ``"automatic"`` for those in ``cluster_names_``. By default
         the names given with ``with_names``, or ``cluster 0``, ``cluster 1``, ...
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treemeans.columns import Reader, describe_columns
 from treemeans.columns.number_text import percent
-from treemeans.export.model_or_tree import names_of
+from treemeans.export.model_or_tree import picture_names
 from treemeans.optional_imports import need
 from treemeans.tree_layout.text_fitting import one_line
 
@@ -44,7 +44,7 @@ def plot_profiles(
         Of more columns, so many are shown.
     feature_names : sequence of str, optional
         Names of the columns; by default the model's.
-    cluster_names : sequence of str or "automatic", optional
+    cluster_names : sequence of str or "numbers", optional
         Names of the clusters, as in `plot_tree`.
 
     Returns
@@ -68,7 +68,7 @@ def plot_profiles(
     reader = Reader(model.tree_, describe_columns(model.columns_, names=feature_names))
     apart = _standard_deviations_apart(facts.profiles, facts.weight, facts.scale)
     shown = np.argsort(-np.nanmax(np.abs(apart), axis=0), kind="stable")[:max_columns]
-    names = names_of(model, cluster_names) or [f"cluster {i}" for i in range(len(apart))]
+    names = picture_names(model, cluster_names) or [f"cluster {i}" for i in range(len(apart))]
     shares = facts.weight / max(facts.weight.sum(), 1e-300)
     if ax is None:
         size = (3.0 + 0.95 * len(shown), max(3.2, 1.7 + 0.42 * len(apart)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treemeans.columns import Reader
-from treemeans.export.model_or_tree import names_of, reader_of
+from treemeans.export.model_or_tree import picture_names, reader_of
 from treemeans.optional_imports import need
 from treemeans.tree_layout import draw_tree
 from treemeans.tree_layout.tree_labels import label_tree
@@ -45,9 +45,10 @@ def plot_tree(
         Where to draw; words shrink until the tree fits. By default a figure of the size it needs.
     feature_names : sequence of str, optional
         Names of the columns; by default the model's, or ``x0``, ``x1``, ...
-    cluster_names : sequence of str or "automatic", optional
-        Names of the clusters, or ``"automatic"`` for those in ``cluster_names_``. By default
-        the names given with ``with_names``, or ``cluster 0``, ``cluster 1``, ...
+    cluster_names : sequence of str or "numbers", optional
+        Names of the clusters, or ``"numbers"`` for ``cluster 0``, ``cluster 1``, ... By default
+        the names given with ``with_names``, and for other clusters the number and the automatic
+        name in ``cluster_names_``.
     max_leaves : int, optional
         Of a larger tree, draw the one it was when it had so many leaves.
     direction : {"down", "right"}, optional
@@ -78,7 +79,7 @@ def plot_tree(
     pyplot = need("matplotlib.pyplot", "plot")
     from treemeans.plot import matplotlib_canvas
 
-    names = names_of(model, cluster_names)
+    names = picture_names(model, cluster_names)
     reader = reader_of(model, feature_names)
     labels = label_tree(reader, names, max_leaves)
     size = 0.9 * pyplot.rcParams["font.size"] if fontsize is None else float(fontsize)

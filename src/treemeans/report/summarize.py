@@ -65,15 +65,18 @@ def summarize(
     groups = GroupDescriptions(record, text, _rows_of_nodes(record, table), fewest)
     conditions, condition_of_node = fields.conditions()
     nodes = node_entries(facts, text, fields, condition_of_node)
-    if cluster_names is None and record.given_names:
-        cluster_names = record.cluster_names
-    names = cluster_names_or_numbers(facts.tree.n_clusters, cluster_names)
+    if cluster_names is None:
+        names, shown = list(record.cluster_names), record.shown_names
+    else:
+        names = cluster_names_or_numbers(facts.tree.n_clusters, cluster_names)
+        shown = tuple(names)
+    given = cluster_names is not None or bool(record.given_names)
     summary = {
         "title": one_line(title) if title else "What the groups are",
         "subtitle": _subtitle(facts),
         "version": f"treemeans {version('treemeans')}",
         "start_size": int(np.searchsorted(record.path["n_leaves"], model.n_leaves_)),
-        "groups": _groups(facts, None if cluster_names is None else names, record.cluster_names),
+        "groups": _groups(names, shown),
         "fields": fields.entries(),
         "conditions": conditions,
         "nodes": nodes,
@@ -83,9 +86,7 @@ def summarize(
         ],
         "curve": cost_curve(record),
         "condition_texts": groups.condition_texts,
-        "sql": sql_entries(
-            facts.tree, fields, nodes["smaller_side"], names if cluster_names else None
-        ),
+        "sql": sql_entries(facts.tree, fields, nodes["smaller_side"], names if given else None),
         "typical_row": fields.typical_row(facts, table),
         "fewest_rows": fewest,
         "warnings": [
@@ -155,23 +156,23 @@ def _subtitle(facts: Facts) -> str:
     return f"{rows_in_words(float(facts.weight.sum()))} in {n} group{'' if n == 1 else 's'}"
 
 
-def _groups(
-    facts: Facts, names: list[str] | None, automatic: Sequence[str]
-) -> list[dict[str, Any]]:
+def _groups(names: Sequence[str], shown: Sequence[str]) -> list[dict[str, Any]]:
     """Name and colours of each group: of areas, of their edges, and of text on its area.
+
+    ``name`` is what the page shows; ``plain`` is the name alone, which a reader may edit.
 
     Edges stand out from the card, light or dark, at a contrast of 3 at least. Beyond eight groups
     colours are shades of the same eight, and a pattern tells them apart.
     """
     return [
         {
-            "name": f"Group {i}" if names is None else names[i],
-            "about": one_line(automatic[i]) if names is None else "",
+            "name": one_line(shown[i]),
+            "plain": one_line(names[i]),
             "fill": fill(i),
             "edge": edge(i, _CARD),
             "edge_dark": edge(i, _DARK_CARD),
             "text": text_color_on(fill(i)),
             "pattern": min(i // len(BASE), _PATTERNS),
         }
-        for i in range(facts.tree.n_clusters)
+        for i in range(len(names))
     ]

@@ -30,7 +30,7 @@ from treemeans.tree_layout.tree_labels import TreeLabels, in_order
 # Lengths in units of the font size.
 _ROOM = 11.5  # for the lines of a name
 _SIDE_ROOM = 18.0  # for the condition on either side of a split; every number fits
-_NAME_LINES = 2
+_NAME_LINES, _CLUSTER_LINES = 2, 3
 _SMALL = 0.88  # font size of row counts and conditions
 _PAD_X, _PAD_Y = 0.75, 0.45
 _GAP = 1.3  # between boxes, and between the conditions of two splits
@@ -91,10 +91,10 @@ class _TopDown:
     def _card(self, node: int) -> _Card:
         em, small = self.em, _SMALL * self.em
         if node in self.labels.splits:
-            full = self.labels.splits[node].name
+            full, n_lines = self.labels.splits[node].name, _NAME_LINES
         else:
-            full = self.labels.clusters[node]
-        lines = [(words, em) for words in wrapped(full, _ROOM * em, _NAME_LINES, em, self.measure)]
+            full, n_lines = self.labels.clusters[node], _CLUSTER_LINES
+        lines = [(words, em) for words in wrapped(full, _ROOM * em, n_lines, em, self.measure)]
         if node in self.labels.row_counts:
             count = self.labels.row_counts[node]
             lines.append((shortened(count, _ROOM * em, small, self.measure), small))

@@ -23,9 +23,8 @@ function findingParts(group, tree) {
   if (!description.agreement) return ["No row of the table is in this group."];
   const apart = description.differences.slice(0, FEW_DIFFERENCES).flatMap(([title, here, elsewhere], i) => [
     i ? " and " : " It differs by ", make("b", {}, title), " ", unbroken(here), " (elsewhere ", unbroken(elsewhere), ")"]);
-  const { about } = data.groups[group];
   return [
-    ...(about ? [make("b", {}, about), ": "] : []), `${description.rows}, ${description.percent} of all.`, ...apart, ...(apart.length ? ["."] : []),
+    `${description.rows}, ${description.percent} of all.`, ...apart, ...(apart.length ? ["."] : []),
     ...simplestRule(description),
   ];
 }

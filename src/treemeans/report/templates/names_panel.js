@@ -5,7 +5,7 @@ const newNames = new Map(); // by group
 
 function nameEditor(group) {
   const input = make("input", {
-    type: "text", id: "new-name", maxlength: LONGEST_NAME, value: data.groups[group].name, autocomplete: "off",
+    type: "text", id: "new-name", maxlength: LONGEST_NAME, value: data.groups[group].plain, autocomplete: "off",
   });
   const note = make("p", { class: "quiet small", role: "status" }, newNames.size ? savedNamesHint() : "");
   const rename = (event) => {
@@ -26,9 +26,9 @@ function nameEditor(group) {
 function renameGroup(group, text) {
   const name = text.trim().replace(/\s+/g, " ");
   if (!name) return "A name needs at least one letter.";
-  if (data.groups.some((other, i) => i !== group && other.name === name)) return "Another group has this name.";
+  if (data.groups.some((other, i) => i !== group && [other.name, other.plain].includes(name))) return "Another group has this name.";
   newNames.set(group, name);
-  Object.assign(data.groups[group], { name, about: "" });
+  Object.assign(data.groups[group], { name, plain: name });
   update({ size: state.size, group, row: state.row });
   return "";
 }

@@ -50,7 +50,9 @@ function chosenParts() {
 }
 
 function showSql(tree) {
-  if (data.sql.dialects.length) byId("sql").textContent = sqlText(tree, chosenParts());
+  if (!data.sql.dialects.length) return;
+  byId("sql").textContent = sqlText(tree, chosenParts());
+  byId("sql-groups").replaceChildren(...data.groups.flatMap((_, group) => [chip(group), " "]));
 }
 
 function startRules() {

@@ -1,11 +1,11 @@
 // Positions of the nodes of a tree: from top to bottom while leaves fit side by side, else from left to right.
 
-const DOWN = { slot: 132, widest: 200, card: 60, level: 124, gap: 14 };
+const DOWN = { slot: 132, widest: 200, card: 60, leaf: 104, level: 124, gap: 14 };
 const RIGHT = {
   pitch: 36, tight: 28, many: 40, tall: 50, // from leaf to leaf: of few leaves, of many, on a small screen
   indent: 26, least: 9, // of a split from its parent
   room: 150, narrow: 132, // for the question of the deepest split
-  chip: 104, rows: 86, bar: 110, // of the table of leaves
+  chip: 104, longChip: 280, letter: 7.6, rows: 86, bar: 110, // of the table of leaves
 };
 const NARROW = 560;
 
@@ -40,7 +40,7 @@ function topDown(tree, width) {
   }]));
   const lines = tree.order.slice(1).map((node) => topDownLine(node, middle, depth));
   const deepest = Math.max(...depth.values());
-  return { direction: "down", width, height: deepest * DOWN.level + DOWN.card, positions, lines };
+  return { direction: "down", width, height: deepest * DOWN.level + DOWN.leaf, positions, lines };
 }
 
 // The two lines below a split start side by side.
@@ -66,6 +66,13 @@ function topDownThickness(node) {
   return 2 + 8 * nodes.share[node];
 }
 
+// Width of the name of a leaf: of the longest name, within limits.
+function chipWidth(narrow) {
+  const longest = Math.max(...data.groups.map(({ name }) => name.length));
+  const most = narrow ? RIGHT.narrow - 12 : RIGHT.longChip;
+  return Math.max(RIGHT.chip, Math.min(most, RIGHT.letter * longest + 24));
+}
+
 // Every node has a row of its own, in the order yes side, split, no side. Leaves end in a table; on a
 // small screen the leaves of a very deep tree stand where their lines begin.
 function leftToRight(tree, width) {
@@ -73,7 +80,8 @@ function leftToRight(tree, width) {
   const pitch = narrow ? RIGHT.tall : tree.leaves.length > RIGHT.many ? RIGHT.tight : RIGHT.pitch;
   const depth = depths(tree);
   const deepest = Math.max(...depth.values(), 1);
-  const table = narrow ? RIGHT.chip - 12 : RIGHT.chip + RIGHT.rows + RIGHT.bar;
+  const chipRoom = chipWidth(narrow);
+  const table = narrow ? chipRoom - 12 : chipRoom + RIGHT.rows + RIGHT.bar;
   const room = narrow ? RIGHT.narrow : RIGHT.room;
   const indent = Math.max(RIGHT.least, Math.min(RIGHT.indent, (width - table - room) / deepest));
   const x = (node) => 6 + depth.get(node) * indent;
@@ -97,7 +105,7 @@ function leftToRight(tree, width) {
     label: null,
   }));
   return {
-    direction: "right", narrow, stacked: narrow && !ragged, positions, lines,
+    direction: "right", narrow, chipRoom, stacked: narrow && !ragged, positions, lines,
     width: ragged ? Math.max(width, chips) : chips + table,
     height: (tree.order.length + 1) * pitch / 2,
     start: { x: x(0), y: middle.get(0) },

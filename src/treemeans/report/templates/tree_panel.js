@@ -23,7 +23,7 @@ function showTree(tree) {
   treeBox.className = `tree ${layout.direction}`;
   treeBox.classList.toggle("narrow", Boolean(layout.narrow));
   treeBox.classList.toggle("stacked", Boolean(layout.stacked)); // words in two lines
-  setStyle(treeBox, { width: `${layout.width}px`, height: `${layout.height}px` });
+  setStyle(treeBox, { width: `${layout.width}px`, height: `${layout.height}px`, "--chip": `${layout.chipRoom ?? 0}px` });
   treeSize = layout;
   const before = rootHeight - treeWindow.scrollTop;
   if (fitted) zoom = state.printing ? 1 : startZoom();

@@ -9,26 +9,32 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans import ExKMC
+from treemeans import BadSegmentWarning, ExKMC
 
 Table = NDArray[np.float64]
 ROWS, COLUMNS, CLUSTERS = 200, 4, 4
 
 
-def blobs(rng: np.random.Generator) -> Table:
-    """Four clusters at random places, whose centers are at least six deviations apart."""
+def blobs(rng: np.random.Generator, least: float = 6.0) -> Table:
+    """Four clusters at random places, whose centers are at least so many deviations apart."""
     while True:
-        centers = 5.0 * rng.normal(size=(CLUSTERS, COLUMNS))
+        centers = 5.0 / 6.0 * least * rng.normal(size=(CLUSTERS, COLUMNS))
         apart = np.linalg.norm(centers[:, None] - centers[None, :], axis=2)
-        if apart[np.triu_indices(CLUSTERS, 1)].min() >= 6.0:
+        if apart[np.triu_indices(CLUSTERS, 1)].min() >= least:
             break
     group = rng.integers(CLUSTERS, size=ROWS)
     return centers[group] + rng.normal(size=(ROWS, COLUMNS))
+
+
+def near_blobs(rng: np.random.Generator) -> Table:
+    """Four clusters that overlap: at least three deviations apart."""
+    return blobs(rng, 3.0)
 
 
 def normal(rng: np.random.Generator) -> Table:
@@ -43,6 +49,7 @@ def uniform(rng: np.random.Generator) -> Table:
 
 TABLES: dict[str, tuple[Callable[[np.random.Generator], Table], str]] = {
     "clusters": (blobs, "four clusters, at least six deviations apart"),
+    "near clusters": (near_blobs, "four clusters, at least three deviations apart"),
     "normal": (normal, "independent normal columns"),
     "uniform": (uniform, "independent uniform columns"),
 }
@@ -53,8 +60,10 @@ def warning_shares(name: str, draws: int) -> dict[str, float]:
     counts: dict[str, int] = {}
     for i in range(draws):
         X = TABLES[name][0](np.random.default_rng([7, i]))
-        model = ExKMC(CLUSTERS, random_state=0).fit(X).check_segments(X, random_state=i)
-        kinds = {each.kind for each in model.warnings_}
+        model = ExKMC(CLUSTERS, random_state=0).fit(X)
+        kinds = {each.kind for each in model.check_segments(X, random_state=i).warnings_}
+        if any(each.kind == "not compact" for each in model.warnings_):
+            kinds.add("not compact, in fit")
         for kind in kinds or {"none"}:
             counts[kind] = counts.get(kind, 0) + 1
     return {kind: count / draws for kind, count in counts.items()}
@@ -73,7 +82,7 @@ def stable_share(name: str, draws: int, resamples: int) -> tuple[float, float]:
 
 def print_shares(draws: int, stability_draws: int) -> None:
     """Print how often there is a warning, and how often clusters are stable."""
-    kinds = ("none", "not compact", "starts", "small", "single row")
+    kinds = ("none", "not compact", "not compact, in fit", "starts", "small", "single row")
     print(f"Warnings, {draws:,} draws of {ROWS} rows and {COLUMNS} columns, k = {CLUSTERS}:\n")
     print(f"| table | {' | '.join(kinds)} |\n| :-- |{' --: |' * len(kinds)}")
     for name, (_, about) in TABLES.items():
@@ -113,6 +122,7 @@ def _timed(what: str, run: Callable[[], object]) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Measure, and print tables."""
+    warnings.simplefilter("ignore", BadSegmentWarning)
     parser = argparse.ArgumentParser(prog="python -m benchmarks trust", description=__doc__)
     parser.add_argument("--draws", type=int, default=1000, help="tables for the warnings")
     parser.add_argument("--stability-draws", type=int, default=1000, help="tables for stability")

@@ -63,7 +63,7 @@ def test_the_panels_in_a_browser(case, tmp_path):
     page.write_text(html, encoding="utf-8")
     with open_browser() as browser:
         browser.get(page.as_uri())
-        assert "a single one of 151 rows" in browser.find_element(By.ID, "warnings").text
+        assert "only 1 of 151 rows" in browser.find_element(By.ID, "warnings").text
         trust = browser.find_element(By.ID, "trust")
         assert trust.is_displayed()
         assert len(trust.find_elements(By.CSS_SELECTOR, "tbody tr")) >= 3 + len(stability.cuts)

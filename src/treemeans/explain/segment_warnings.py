@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from treemeans.columns import Columns
+from treemeans.columns import Columns, Reader
 from treemeans.columns.number_text import format_rows
 from treemeans.explain.model_facts import Facts
 from treemeans.explain.rules import ClusterRules
@@ -108,16 +108,13 @@ def _small(each: ClusterRules, facts: Facts) -> SegmentWarning | None:
         return None
     total, k = sum(facts.n_rows), len(facts.n_rows)
     if facts.n_rows and facts.n_rows[each.cluster] == 1 and total >= _ENOUGH_ROWS * k:
-        place = dict(facts.alone).get(each.cluster)
-        which = "" if place is None else f"row {place} (counted from 0)"
-        far = each.apart[0].text if each.apart else ""
         return SegmentWarning(
             "single row",
             (each.cluster,),
-            f"has a single one of {format_rows(total)}",
-            'an outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer '
-            "clusters",
-            ", ".join(filter(None, (which, far))),
+            f"has only 1 of {format_rows(total)}",
+            'it may be an outlier; use scale="robust" (--scale robust), drop the row, or ask for '
+            "fewer clusters",
+            _the_row(each, facts),
         )
     if each.coverage < SMALL:
         return SegmentWarning(
@@ -127,6 +124,17 @@ def _small(each: ClusterRules, facts: Facts) -> SegmentWarning | None:
             'use scale="robust" (--scale robust), ask for fewer clusters, or set min_samples_leaf',
         )
     return None
+
+
+def _the_row(each: ClusterRules, facts: Facts) -> str:
+    """Which row is alone in its cluster, and where it differs most from the others."""
+    place = dict(facts.alone).get(each.cluster)
+    found = [] if place is None else [f"row {place}, counting from 0"]
+    if each.apart:
+        reader, first = Reader(facts.tree, facts.columns), each.apart[0]
+        here, others = reader.compared(first.feature, first.mean, first.others)
+        found.append(f"{reader.title(first.feature)} is {here}, on average {others} elsewhere")
+    return "; ".join(found)
 
 
 def _one_category(cluster: int, column: str, rule: str) -> SegmentWarning:

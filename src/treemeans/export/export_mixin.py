@@ -113,7 +113,8 @@ class ExportMixin:
         html: str = super()._repr_html_inner()  # type: ignore[misc]
         if not hasattr(self, "tree_"):
             return html
-        return f"{html}\n{tree_html(self.tree_, self.columns_, export_text(self), picture_names(self))}"
+        names = picture_names(self)
+        return f"{html}\n{tree_html(self.tree_, self.columns_, export_text(self), names)}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """Text and HTML for notebooks that ask for both at once."""

@@ -57,9 +57,9 @@ class MonitorMixin:
         """What is wrong with the clusters, each with what to do; empty if nothing is.
 
         Clusters of a single row or of less than 1 % of the rows, clusters that are one category,
-        starts of k-means that disagree; and what ``check_segments`` found in the rows. ``rules()``
-        and reports show them, and ``fit`` shows them as one Python warning, a
-        `BadSegmentWarning`.
+        starts of k-means that disagree, clusters no more compact than in shuffled columns (which
+        ``check_segments`` compares more thoroughly than ``fit``). ``rules()`` and reports show
+        them, and ``fit`` shows them as one Python warning, a `BadSegmentWarning`.
 
         Examples
         --------
@@ -68,8 +68,9 @@ class MonitorMixin:
         >>> X = np.append(np.arange(60.0) % 5, 1000.0)[:, None]
         >>> for warning in ExKMC(2, max_leaf_nodes=2, random_state=0).fit(X).warnings_:
         ...     print(warning)
-        cluster 1 has a single one of 61 rows (row 60 (counted from 0), x0 1000 (others 2)): an \
-outlier: use scale="robust" (--scale robust), drop the row, or ask for fewer clusters.
+        cluster 1 has only 1 of 61 rows (row 60, counting from 0; x0 is 1000, on average 2 \
+elsewhere): it may be an outlier; use scale="robust" (--scale robust), drop the row, or ask for \
+fewer clusters.
         """
         check_is_fitted(self)
         return self.rules().warnings

@@ -1,0 +1,228 @@
+"""Clusters of shuffled columns, to compare the clusters of a table with.
+
+Shuffling every column by itself keeps what values there are, and removes what columns have to do
+with each other. K-means finds clusters there as well; if its clusters of the table are no more
+compact, the table shows no clusters beyond what single columns do (the reference distribution of
+Tibshirani, Walther and Hastie 2001, by permutation). A single column may show groups all the same:
+the table is warned of only if its clusters are no more compact than in uniform columns of the same
+variance either, where there are none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans import _core
+from treemeans.explain.warning_record import SegmentWarning
+from treemeans.reference.center_search import seed_centers
+from treemeans.reference.cluster_table import near_origin
+from treemeans.reference.lloyd import LloydRows
+from treemeans.rows import as_points
+
+Floats = NDArray[np.float64]
+
+_ROUNDS = 30
+_CLEAR_GAP = 4.0  # differences of shuffles, by which clusters that cost less are more compact
+_LEAST_GAP = 0.02  # of the cost, at least
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a comparison does.
+
+    Attributes
+    ----------
+    shuffles : at most; none is as cheap as the table in 1 of ``shuffles + 1`` tables whose columns
+        are independent
+    starts : of k-means on the rows and on each shuffle
+    more_starts : on the rows and on a shuffle that seems to be as cheap, since one start may end
+        badly; none for a comparison that another one confirms
+    until_clear : whether to end once shuffles cost clearly more
+    """
+
+    shuffles: int
+    starts: int
+    more_starts: int
+    until_clear: bool
+
+
+THOROUGH = Effort(19, 2, 4, until_clear=False)
+IN_FIT = Effort(5, 1, 4, until_clear=True)
+QUICK = Effort(5, 1, 0, until_clear=True)
+
+
+def shuffle_warnings(
+    rows: Any,
+    weights: NDArray[np.floating[Any]] | None,
+    centers: Floats,
+    rng: np.random.Generator,
+    effort: Effort = THOROUGH,
+) -> list[SegmentWarning]:
+    """That the clusters, or some of them, are no more compact than those of shuffled columns.
+
+    Parameters
+    ----------
+    rows : in the space of the centers
+    """
+    test = compare_with_shuffles(rows, weights, centers, rng, effort)
+    level = 1.0 / (effort.shuffles + 1)
+    if test.share > level and test.uniform_share <= level:
+        return []  # single columns show the groups
+    if test.share > level:
+        return [
+            SegmentWarning(
+                "not compact",
+                (),
+                "the clusters are no more compact than those of k-means on shuffled columns "
+                f"(cost {test.ratio:.2f} of theirs)",
+                "the columns may have nothing to do with each other: drop columns that are "
+                "noise, or do not cluster this table",
+            )
+        ]
+    if len(test.loose):
+        verb = "is" if len(test.loose) == 1 else "are"
+        return [
+            SegmentWarning(
+                "not compact",
+                tuple(test.loose),
+                f"{verb} no more compact than shuffled rows near the same center",
+                "the rest of the rows rather than a segment: try another number of clusters",
+            )
+        ]
+    return []
+
+
+@dataclass(frozen=True)
+class ShuffleTest:
+    """What a comparison with shuffled columns found.
+
+    Attributes
+    ----------
+    share : of the shuffles, the table itself included, that k-means clusters as cheaply
+        A comparison ends with the first that is as cheap.
+    uniform_share : the same for tables of uniform columns; 0 if the shuffles say enough
+    ratio : cost of the table's clusters, divided by the mean of the shuffles'
+    loose : clusters whose rows are no closer to their center than the rows nearest to it are in
+        half of the shuffles, and in half of as many tables of uniform columns
+    """
+
+    share: float
+    uniform_share: float
+    ratio: float
+    loose: list[int]
+
+
+def compare_with_shuffles(
+    rows: Floats,
+    weights: NDArray[np.floating[Any]] | None,
+    centers: Floats,
+    rng: np.random.Generator,
+    effort: Effort = THOROUGH,
+) -> ShuffleTest:
+    """Cluster rows and shuffles of their columns alike, and compare the costs.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(200, 3))
+    >>> round(compare_with_shuffles(rows, None, rows[:4], np.random.default_rng(0)).ratio, 1)
+    1.0
+    """
+    moved, shift = near_origin(rows)
+    start = np.asarray(centers - shift, dtype=np.float64)
+    table = LloydRows.of(moved, weights, 1e-4)
+    k, more = len(start), effort.more_starts
+    cost, own = least_cost(table, k, rng, effort.starts), spread_around(table, start)
+    shuffled_costs: list[float] = []
+    spreads: list[Floats] = []
+    while len(shuffled_costs) < effort.shuffles and not _as_cheap(cost, shuffled_costs):
+        shuffle = LloydRows(rng.permuted(moved, axis=0), table.weights, table.tol)
+        shuffled_costs.append(least_cost(shuffle, k, rng, effort.starts))
+        spreads.append(spread_around(shuffle, start))
+        if more and _as_cheap(cost, shuffled_costs):
+            cost = min(cost, least_cost(table, k, rng, more))
+            shuffled_costs[-1] = min(shuffled_costs[-1], least_cost(shuffle, k, rng, more))
+        clear = effort.until_clear and _clearly_cheaper(cost, shuffled_costs)
+        if clear and not _no_closer(own, spreads):
+            break
+    mean = float(np.mean(shuffled_costs))
+    share, uniform_share = _share(cost, shuffled_costs), 0.0
+    if _as_cheap(cost, shuffled_costs):
+        uniform_share = 1.0
+        if more:  # else the comparison that confirms this one looks at uniform columns
+            uniform_share = _share(cost, _uniform_costs(table, cost, k, effort, rng))
+    loose = _no_closer(own, spreads)
+    if loose:  # single columns may hold a cluster together
+        uniform_spreads = [spread_around(_uniform(table, rng), start) for _ in spreads]
+        loose &= _no_closer(own, uniform_spreads)
+    return ShuffleTest(
+        share=share,
+        uniform_share=uniform_share,
+        ratio=cost / mean if mean > 0 else 1.0,
+        loose=sorted(loose),
+    )
+
+
+def _clearly_cheaper(cost: float, others: list[float]) -> bool:
+    """Whether all others cost so much more that another one would hardly be as cheap."""
+    if len(others) < 2:
+        return False
+    gap = min(others) - cost
+    return gap > max(_CLEAR_GAP * (max(others) - min(others)), _LEAST_GAP * cost)
+
+
+def _no_closer(own: Floats, others: list[Floats]) -> set[int]:
+    """Clusters whose spread is no less than in half of the others."""
+    with np.errstate(invalid="ignore"):
+        return set(np.flatnonzero(np.mean(np.array(others) <= own, axis=0) >= 0.5).tolist())
+
+
+def _as_cheap(cost: float, others: list[float]) -> int:
+    return sum(other <= cost * (1.0 + 1e-12) for other in others)
+
+
+def _share(cost: float, others: list[float]) -> float:
+    """The p-value of a permutation test: the table counts as one of its own shuffles."""
+    return (1 + _as_cheap(cost, others)) / (len(others) + 1)
+
+
+def _uniform_costs(
+    table: LloydRows, cost: float, k: int, effort: Effort, rng: np.random.Generator
+) -> list[float]:
+    """Costs of k-means on uniform columns with the variances of the table's columns."""
+    found: list[float] = []
+    while len(found) < effort.shuffles and not _as_cheap(cost, found):
+        starts = effort.starts + effort.more_starts
+        found.append(least_cost(_uniform(table, rng), k, rng, starts))
+    return found
+
+
+def _uniform(table: LloydRows, rng: np.random.Generator) -> LloydRows:
+    """Uniform columns with the means and variances of the table's columns."""
+    X = np.asarray(table.X, dtype=np.float64)
+    mean, half = X.mean(axis=0), math.sqrt(3.0) * X.std(axis=0)
+    rows = rng.uniform(mean - half, mean + half, X.shape)
+    return LloydRows(rows, table.weights.astype(X.dtype), table.tol)
+
+
+def least_cost(rows: LloydRows, k: int, rng: np.random.Generator, n_starts: int) -> float:
+    """Cost of k-means from fresh starts.
+
+    The model's own centers were searched for on the table, and would give it an advantage.
+    """
+    seeds = seed_centers(rows, k, n_starts, rng)
+    return min(rows.run(rows.rows(seed), _ROUNDS).cost for seed in seeds)
+
+
+def spread_around(rows: LloydRows, centers: Floats) -> Floats:
+    """Mean squared distance to each center of the rows nearest to it; NaN without rows."""
+    squares, nearest = _core.nearest_centers(as_points(rows.X), centers, 1)
+    k = len(centers)
+    weight = np.bincount(nearest, rows.weights, minlength=k)
+    total = np.bincount(nearest, rows.weights * squares, minlength=k)
+    spread: Floats = np.divide(total, weight, out=np.full(k, np.nan), where=weight > 0)
+    return spread

@@ -5,6 +5,7 @@ import datetime
 import gc
 import gzip
 import io
+import json
 import os
 import threading
 
@@ -18,7 +19,7 @@ from pyarrow import feather, ipc
 from pyarrow import parquet as pq
 
 from tests.helpers.examples import examples
-from treemeans.files import delimited_text
+from treemeans.files import delimited_text, json_lines
 from treemeans.files.file_errors import InputError
 from treemeans.files.read_table import decimal_mark, read_batches, read_table
 
@@ -430,3 +431,29 @@ def test_a_short_row_that_is_not_utf8_is_told_of_in_one_sentence(tmp_path, capsy
     with pytest.raises(InputError, match=r"is not in UTF-8 \(line 3\)"):
         read_table(path)
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_json_lines_in_blocks_are_those_read_at_once(tmp_path, monkeypatch):
+    """A column that is missing, whole or of another type at first has one type in all batches."""
+    rows = [{"id": i, "plan": [None, "basic"][i % 2], "day": "2024-01-01"} for i in range(200)]
+    rows += [{"id": i + 0.5, "plan": "pro", "day": "soon", "late": i} for i in range(200)]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    whole = read_table(path)
+    monkeypatch.setattr(json_lines, "BLOCK", 500)
+    batches = list(read_batches(path, batch_rows=50))
+    assert len(batches) > 10
+    assert pa.Table.from_batches(batches).to_pylist() == whole.to_pylist()
+    assert whole.num_rows == 400
+    assert whole.column("late").null_count == 200
+    some = pa.Table.from_batches(list(read_batches(path, ["late", "id"])))
+    assert some.column_names == ["late", "id"]
+
+
+def test_json_lines_of_texts_and_numbers_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": 1}\n' * 50 + '{"a": "x"}\n' * 50)
+    for block in (1 << 24, 100):
+        monkeypatch.setattr(json_lines, "BLOCK", block)
+        with pytest.raises(InputError, match="broken"):
+            read_table(path)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import ipc
-from pyarrow import json as pajson
 from pyarrow import parquet as pq
 
 from treemeans.files.delimited_text import detect_format, read_text_batches
 from treemeans.files.file_errors import check_different, check_names
+from treemeans.files.json_lines import json_schema, read_json_batches
 from treemeans.files.table_source import TableSource, no_rows, open_source, unreadable
 from treemeans.files.text_types import TextType, parse_as
 
@@ -144,17 +144,13 @@ def _parse_batch(batch: pa.RecordBatch, types: dict[str, TextType]) -> pa.Record
 
 
 def _json_batches(source: TableSource, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-    """JSON lines, which are read whole: their types may differ from block to block."""
-    try:
-        with source.open() as stream:
-            table = pajson.read_json(
-                stream, pajson.ReadOptions(block_size=max(len(source.head), 1 << 24))
-            )
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise unreadable(source.label, error) from error
-    check_different(table.schema.names, source.label)
-    check_names(columns or (), table.schema.names, source.label)
-    return iter(table.select(list(columns or table.schema.names)).combine_chunks().to_batches())
+    """JSON lines: types may differ from block to block, so they are inferred in a first pass."""
+    source = source.rereadable()
+    schema = json_schema(source)
+    check_different(schema.names, source.label)
+    check_names(columns or (), schema.names, source.label)
+    kept = [schema.field(name) for name in columns or schema.names]
+    return read_json_batches(source, pa.schema(kept))
 
 
 def _binary_batches(

@@ -115,8 +115,8 @@ def page(results: dict[str, list[tuple[float, float, bool]]]) -> str:
     lines += [
         "",
         f"Above {GOAL:g} s: {above} of {len(trees)} trees, the slowest {max(trees):.1f} s. The",
-        f"reference itself takes {np.median(of_reference):.1f} s (median). Every tree is within its",
-        "limits.",
+        f"reference itself takes {np.median(of_reference):.1f} s (median). Every tree is within",
+        "its limits.",
         "",
         f"Measured on {machine()}",
         "",

@@ -392,6 +392,10 @@ def refuse_no_table(X: Any) -> None:
         )
     if isinstance(X, Mapping) and not sparse.issparse(X):  # as a DOK matrix is
         raise ValueError("X is a dict; pass a data frame, for example pandas.DataFrame(X).")
+    if isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+        raise ValueError(
+            "X is a list of dicts; pass a data frame, for example pandas.DataFrame(X)."
+        )
     if isinstance(X, np.ndarray) and X.dtype.names is not None:
         raise ValueError(
             "X is an array of records; pass a data frame, for example pandas.DataFrame(X)."

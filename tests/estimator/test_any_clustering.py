@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.cluster import DBSCAN, HDBSCAN, AgglomerativeClustering, Birch, SpectralClustering
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.frozen import FrozenEstimator
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.pipeline import make_pipeline
@@ -340,3 +340,42 @@ def test_auto_is_the_cost_that_a_reference_lowers(reference, cost):
     rows = da.from_array(X, chunks=(50, X.shape[1]))
     with pytest.raises(ValueError, match=f'cost="{cost}" needs all rows in one memory'):
         ExKMC(3, reference=own.fit(X), refine="local").fit(rows)
+
+
+def test_labels_in_another_order_of_the_rows_are_refused():
+    frame = pd.DataFrame(load_iris().data, columns=list("abcd"))
+    labels = pd.Series(load_iris().target)
+    shuffled = labels.sample(frac=1.0, random_state=0)
+    with pytest.raises(ValueError, match=r"another order; pass reference.loc\[X.index\]"):
+        ExKMC(None, reference=shuffled).fit(frame)
+    costs = pd.DataFrame(np.eye(3)[labels]).sample(frac=1.0, random_state=0)
+    with pytest.raises(ValueError, match=r"another order; pass cost.loc\[X.index\]"):
+        ExKMC(None, cost=costs).fit(frame)
+    same = ExKMC(None, reference=shuffled.loc[frame.index]).fit(frame).labels_
+    other_index = labels.set_axis(range(1000, 1150))
+    np.testing.assert_array_equal(ExKMC(None, reference=other_index).fit(frame).labels_, same)
+
+
+@pytest.mark.parametrize(
+    ("reference", "says"),
+    [
+        (np.ones((150, 3)), "a table of costs is passed as cost="),
+        (lambda X: np.ones((len(X), 3)), "is passed as cost="),
+        (pd.DataFrame({"segment": load_iris().target}), "pass a single column"),
+    ],
+)
+def test_costs_and_columns_where_centers_are_expected(reference, says):
+    with pytest.raises(ValueError, match=says):
+        ExKMC(None, reference=reference).fit(load_iris().data)
+
+
+def test_complex_costs_are_refused():
+    with pytest.raises(ValueError, match="real numbers"):
+        ExKMC(None, cost=np.ones((150, 3), complex)).fit(load_iris().data)
+
+
+@pytest.mark.parametrize(("cost", "word"), [("kmedians", "k-medians"), ("cosine", "spherical")])
+def test_given_centers_are_called_by_their_cost(cost, word):
+    X = load_iris().data
+    model = ExKMC(3, reference=X[[0, 60, 120]], cost=cost).fit(X)
+    assert f"agree with {word}" in str(model.rules())

@@ -274,3 +274,18 @@ def test_indices_of_64_bits():
 def test_weights_that_are_none_are_refused_in_a_sentence(weights, message):
     with pytest.raises(ValueError, match=message):
         ExKMC(2).fit(np.arange(6.0)[:, None], sample_weight=weights)
+
+
+def test_types_without_an_order_are_named():
+    frame = pd.DataFrame({"a": np.arange(4.0), "month": pd.period_range("2024-01", periods=4)})
+    with pytest.raises(ValueError, match=r"'month' holds values of the type period"):
+        ExKMC(2).fit(frame)
+    with pytest.raises(ValueError, match="X is a list of dicts"):
+        ExKMC(2).fit(frame[["a"]].to_dict("records"))
+
+
+def test_explain_says_that_a_category_is_missing():
+    frame = pd.DataFrame({"plan": ["a", "b"] * 10, "x": np.arange(20.0) % 3})
+    model = ExKMC(2, random_state=0).fit(frame)
+    with pytest.raises(ValueError, match=r"no value for plan.*with_missing_sides"):
+        model.explain(pd.DataFrame({"plan": [None, "a"], "x": [1.0, 2.0]}))

@@ -102,6 +102,8 @@ def value_kind(series: Any) -> str:
         return "null" if known[name] == "text" and bool(series.is_null().all()) else known[name]
     if bool(series.is_null().all()):
         return "null"
+    if name == "Unknown":  # to narwhals, which reads frames of any library
+        name = str(getattr(series.to_native(), "dtype", name))
     return _object_kind(series) if name == "Object" else f"holds {_in_words(name)}"
 
 

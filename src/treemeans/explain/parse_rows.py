@@ -75,7 +75,13 @@ def refuse_missing(X: Any, columns: Columns, *, accept_missing: bool = False) ->
         row, column = np.argwhere(refused(X))[0]
         value = X[row, column]
     which = f"Row {row}" if X.shape[0] > 1 else "The row"
-    raise ValueError(f"{which} has no number for {columns[column].name}: {value}.")
+    name = columns[column].name
+    if columns[column].kind == "codes" and np.isnan(value):
+        raise ValueError(
+            f"{which} has no value for {name}, and no training row lacked one where a split asks; "
+            "fill it in, or call model.with_missing_sides() first."
+        )
+    raise ValueError(f"{which} has no number for {name}: {value}.")
 
 
 def _is_not_finite(values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -71,6 +71,8 @@ def read_costs(costs: Any, X: Any, n_rows: int, n_clusters: int | None) -> Given
     if callable(costs):
         costs, what = costs(X), "What the function of costs returned"
     names = tuple(str(name) for name in getattr(costs, "columns", ()))
+    if np.iscomplexobj(costs):
+        raise ValueError(f"{what} must hold real numbers; it holds complex ones.")
     try:
         table = np.array(costs, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -39,6 +39,24 @@ def is_labels(reference: Any) -> bool:
     return bool(values) and not any(nested)
 
 
+def check_index(values: Any, X: Any, name: str) -> None:
+    """Refuse a series or frame of pandas whose index has the rows of X in another order.
+
+    Rows are matched by their order, as everywhere in scikit-learn: another order of the same rows
+    is a mistake that nothing else would show.
+    """
+    ours: Any = getattr(X, "index", None)  # a list has a method of that name
+    theirs: Any = getattr(values, "index", None)
+    if not hasattr(ours, "equals") or not hasattr(theirs, "equals") or len(ours) != len(theirs):
+        return
+    if ours.equals(theirs) or not ours.is_unique:
+        return
+    if theirs.is_unique and ours.isin(theirs).all():
+        raise ValueError(
+            f"The index of {name} has the rows of X in another order; pass {name}.loc[X.index]."
+        )
+
+
 def read_labels(labels: Any, n_rows: int, noise: str, name: str = "reference") -> GivenLabels:
     """Number the labels, in the order of their values.
 

@@ -35,7 +35,7 @@ from treemeans.reference.fitted_reference import (
     check_dimension,
     checked_centers,
 )
-from treemeans.reference.given_labels import is_labels, read_labels
+from treemeans.reference.given_labels import check_index, is_labels, read_labels
 from treemeans.reference.kmedians import KMedians
 from treemeans.reference.spherical_kmeans import SphericalKMeans
 from treemeans.validation import (
@@ -46,6 +46,8 @@ from treemeans.validation import (
 )
 
 _OWN_NAMES = {"KMedians": KMEDIANS, "SphericalKMeans": "spherical k-means"}
+_OF_CENTERS = {"kmeans": KMEANS, "kmedians": KMEDIANS, "cosine": "spherical k-means"}
+"""What given centers are called, by the cost that rows have there."""
 _OWN_COSTS = {KMedians: "kmedians", SphericalKMeans: "cosine"}
 """What ``cost="auto"`` is for references that lower another cost than k-means."""
 
@@ -77,6 +79,7 @@ def fit_reference(
     if isinstance(reference, Reference):  # of a refit
         return reference
     if not isinstance(cost, str):
+        check_index(cost, raw, "cost")
         return costs_reference(cost, reference, n_clusters, X, raw)
     if n_clusters is None and is_named_reference(reference):
         n_clusters = DEFAULT_CLUSTERS
@@ -85,6 +88,7 @@ def fit_reference(
     if isinstance(reference, FrozenEstimator):
         reference = reference.estimator
     if is_labels(reference):
+        check_index(reference, raw, "reference")
         found = _labelled(reference, n_clusters, X.shape[0], cost, noise)
         needed = not found.has_own_costs
         return replace(
@@ -111,6 +115,7 @@ def fit_reference(
             reference.fit(X, sample_weight=sample_weight)
         return ready_reference(reference, n_clusters, X, raw, False, cost, noise)
     if not hasattr(reference, "fit"):
+        _refuse_costs(reference, X)
         return ready_reference(reference, n_clusters, X, raw, True, cost, noise)
     check_clusterer(last_step(reference))
     given, untouched = is_fitted(reference), False
@@ -118,6 +123,20 @@ def fit_reference(
         reference, untouched = _fit_on_table(reference, raw, sample_weight, random_state)
     ready = ready_reference(reference, n_clusters, X, raw, given, cost, noise)
     return replace(ready, untouched=untouched)
+
+
+def _refuse_costs(reference: Any, X: Any) -> None:
+    """Refuse what looks like costs, or labels in a column, where centers are expected."""
+    if callable(reference) and not isinstance(reference, type):
+        raise ValueError("A function of X that makes a table of costs is passed as cost=.")
+    shape: tuple[int, ...] = getattr(reference, "shape", ())
+    if len(shape) == 2 and shape[0] == X.shape[0] and shape[1] != X.shape[1]:
+        if shape[1] == 1:
+            raise ValueError("Labels of the rows must have one dimension; pass a single column.")
+        raise ValueError(
+            f"reference has a row for each row of X and {shape[1]} columns; a table of costs is "
+            "passed as cost=, and centers have the columns of X."
+        )
 
 
 def _labelled(
@@ -216,7 +235,9 @@ def ready_reference(
     """Centers, labels or costs of an array of centers, or of a fitted clusterer or pipeline."""
     kind = kind_of(reference) if cost == "auto" else cost
     if not hasattr(reference, "fit"):
-        return _around_centers(reference, n_clusters, X.shape, given, None, kind, KMEANS)
+        return _around_centers(
+            reference, n_clusters, X.shape, given, None, kind, _OF_CENTERS.get(kind, KMEANS)
+        )
     clusterer = last_step(reference)
     name = type(clusterer).__name__
     pipeline = None
@@ -272,7 +293,9 @@ def centered_reference(
     """Centers that are given, or of a fitted clusterer or pipeline, for rows of this shape."""
     kind = kind_of(reference) if cost == "auto" else cost
     if not hasattr(reference, "fit"):
-        return _around_centers(reference, n_clusters, shape, True, None, kind, KMEANS)
+        return _around_centers(
+            reference, n_clusters, shape, True, None, kind, _OF_CENTERS.get(kind, KMEANS)
+        )
     clusterer = last_step(reference)
     name, centers = type(clusterer).__name__, centers_of(clusterer)
     if centers is None:

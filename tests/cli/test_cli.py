@@ -383,7 +383,10 @@ def test_choose(data, tmp_path):
 def test_the_knee_of_the_number_of_clusters():
     path = ExKMC(2, random_state=0).fit(np.eye(6)).path_
     costs = {2: 500.0, 3: 150.0, 4: 140.0, 5: 131.0, 6: 125.0}
-    choices = [ClusterCosts(k, cost, 1000.0, path) for k, cost in costs.items()]
+    choices = [
+        ClusterCosts(k, cost, 1000.0, path, uniform_share=k ** (-2 / 3))
+        for k, cost in costs.items()
+    ]
     for first in (0, 1):
         for last in (3, 5):
             assert suggested_clusters(choices[first:last]) == 3  # whatever else is tried
@@ -396,8 +399,8 @@ def test_the_knee_of_the_number_of_clusters():
 def test_choose_prefers_clusters_that_come_back():
     path = ExKMC(2, random_state=0).fit(np.eye(6)).path_
     choices = [
-        ClusterCosts(3, 200.0, 1000.0, path, stability=0.95),
-        ClusterCosts(4, 170.0, 1000.0, path, stability=0.4),
+        ClusterCosts(3, 200.0, 1000.0, path, uniform_share=0.48, stability=0.95),
+        ClusterCosts(4, 140.0, 1000.0, path, uniform_share=0.40, stability=0.4),
     ]
     assert suggested_clusters(choices) == 3
     assert "they come back on resamples (mean Jaccard index 0.95)" in reason(choices, 3)
@@ -415,6 +418,16 @@ def test_choose_finds_the_clusters_that_are_there(tmp_path):
         found = json.loads(ok("choose", tmp_path / "t.csv", *more, "--json").stdout)
         assert found["suggested_clusters"] == 4
     assert {choice["stability"] for choice in found["choices"]} == {None}
+
+
+@pytest.mark.parametrize(("n_columns", "apart"), [(2, 8.0), (10, 5.0)])
+def test_choose_finds_two_clusters_in_few_and_in_many_columns(tmp_path, n_columns, apart):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, n_columns))
+    X[:100, 0] += apart
+    pd.DataFrame(X).add_prefix("x").to_csv(tmp_path / "t.csv", index=False)
+    found = json.loads(ok("choose", tmp_path / "t.csv", "--to", 6, "--json").stdout)
+    assert found["suggested_clusters"] == 2
 
 
 def test_compare(data):

@@ -19,15 +19,16 @@ from treemeans.cli.output_files import check_outputs
 from treemeans.explain.suggest_leaves import suggested_leaves
 from treemeans.files.file_errors import InputError
 from treemeans.monitor.stability import measure_stability
+from treemeans.monitor.uniform_columns import uniform_cost_share
 from treemeans.threads import n_threads
 
 _LEAVES_PER_CLUSTER = (1, 2, 4)  # sizes of trees shown: k, 2k and 4k leaves
 
 
-CLUSTER_PRICE = 0.02
-"""Share of the cost of a single cluster that one more cluster must save."""
+CLUSTER_PRICE = 0.03
+"""What a cluster must save beyond what it saves on uniform columns, in logarithms of cost."""
 STABILITY_WEIGHT = 0.25
-"""How much of that cost clusters that never come back are worth."""
+"""What clusters that always come back are worth, in logarithms of cost."""
 _STABLE = 0.75  # mean Jaccard index
 
 
@@ -41,6 +42,7 @@ class ClusterCosts:
     kmeans_cost : of k-means
     whole_cost : of all rows as one cluster
     path : costs of trees of every size
+    uniform_share : cost of k-means on uniform columns, as a share of that of a single cluster
     stability : mean Jaccard index of the clusters on resamples; NaN if that was not measured
     """
 
@@ -48,6 +50,7 @@ class ClusterCosts:
     kmeans_cost: float
     whole_cost: float
     path: NDArray[np.void]
+    uniform_share: float = 1.0
     stability: float = math.nan
 
     @property
@@ -57,9 +60,16 @@ class ClusterCosts:
 
     @property
     def score(self) -> float:
-        """What the suggestion is the least of: cost, a price for each cluster, instability."""
-        unstable = 0.0 if math.isnan(self.stability) else 1.0 - self.stability
-        return self.share + CLUSTER_PRICE * self.clusters + STABILITY_WEIGHT * unstable
+        """Gap to uniform columns, plus stability, less a price: the suggestion has the most.
+
+        The gap is that of Tibshirani, Walther and Hastie (2001): how much less k-means costs than
+        on columns without clusters, where more clusters cost less as well.
+        """
+        if self.share <= 0:
+            return math.inf  # no cluster can do better
+        gap = math.log(self.uniform_share) - math.log(self.share)
+        stable = 1.0 if math.isnan(self.stability) else self.stability
+        return gap + STABILITY_WEIGHT * stable - CLUSTER_PRICE * self.clusters
 
     @property
     def leaves(self) -> int:
@@ -112,7 +122,8 @@ def _measured(k: int, model: Any, X: Any, resamples: int, seed: int) -> ClusterC
     """Costs of a fitted model, and its stability at the suggested number of leaves."""
     leaves = model._fit_result.leaves
     whole = leaves.merged(np.zeros(len(leaves.weight), dtype=np.int32), 1).cost
-    found = ClusterCosts(k, model.reference_inertia_, whole, model.path_)
+    uniform = uniform_cost_share(model, X, seed)
+    found = ClusterCosts(k, model.reference_inertia_, whole, model.path_, uniform)
     if k < 2 or not resamples:
         return replace(found, stability=1.0 if resamples else math.nan)
     small = model.with_leaves(found.leaves)
@@ -122,22 +133,20 @@ def _measured(k: int, model: Any, X: Any, resamples: int, seed: int) -> ClusterC
 
 
 def suggested_clusters(choices: list[ClusterCosts]) -> int:
-    """The number whose score is least: it does not depend on what other numbers were tried."""
-    return min(choices, key=lambda choice: (choice.score, choice.clusters)).clusters
+    """The number whose score is most: it does not depend on what other numbers were tried."""
+    return max(choices, key=lambda choice: (choice.score, -choice.clusters)).clusters
 
 
 def reason(choices: list[ClusterCosts], best: int) -> str:
     """Why a number of clusters is suggested, in a sentence; and a second one at the edge."""
     chosen = next(choice for choice in choices if choice.clusters == best)
-    words = f"{best} clusters leave {chosen.share:.0%} of the cost of a single one"
-    following = [choice for choice in choices if choice.clusters == best + 1]
-    if following and chosen.share - following[0].share < CLUSTER_PRICE:
-        words += f", and one more would not save {CLUSTER_PRICE:.0%} of it"
-    elif following:
-        words += ", and more clusters come back less often"
+    words = (
+        f"{best} clusters leave {chosen.share:.0%} of the cost of a single one (on columns without "
+        f"clusters {chosen.uniform_share:.0%})"
+    )
     if not math.isnan(chosen.stability):
         stable = chosen.stability >= _STABLE
-        words += f"{'; they' if stable else ', but they do not'} come back on resamples"
+        words += f"{', and they' if stable else ', but they do not'} come back on resamples"
         words += f" (mean Jaccard index {chosen.stability:.2f})"
     words += "."
     numbers = [choice.clusters for choice in choices]
@@ -177,6 +186,7 @@ def _document(choices: list[ClusterCosts], best: int) -> dict[str, Any]:
             {
                 "clusters": choice.clusters,
                 "kmeans_cost": choice.kmeans_cost,
+                "uniform_share": choice.uniform_share,
                 "stability": None if math.isnan(choice.stability) else choice.stability,
                 "suggested_leaves": choice.leaves,
                 "leaves": choice.path["n_leaves"].tolist(),

@@ -244,8 +244,8 @@ def _alone(model: ExKMC) -> str:
     n_alone = int(np.count_nonzero(tree.weight[tree.leaves] == 1))
     if n_alone == 0:
         return ""
-    leaves = "1 leaf holds" if n_alone == 1 else f"{n_alone} leaves hold"
-    return f" {leaves} one row each, whose values can be worked out from the file."
+    leaves = "1 leaf holds a single row" if n_alone == 1 else f"{n_alone} leaves hold one row each"
+    return f" {leaves}, whose values can be worked out from the file."
 
 
 def _first_line(table: LoadedTable | PartitionedTable, settings: FitSettings) -> str:

@@ -71,7 +71,7 @@ class PartitionedTable:
 
     @property
     def schema(self) -> TableSchema:
-        """What becomes of each column."""
+        """How each column is used."""
         return self.encoding.table
 
     @property

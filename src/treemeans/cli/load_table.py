@@ -51,7 +51,7 @@ class LoadedTable:
 
     @property
     def schema(self) -> TableSchema:
-        """What becomes of each column."""
+        """How each column is used."""
         return self.encoded.schema
 
 
@@ -77,7 +77,7 @@ class TableInput:
         *,
         as_numbers: bool = False,
     ) -> LoadedTable:
-        """Read and encode the table, and print what becomes of its columns.
+        """Read and encode the table, and print how its columns are used.
 
         ``scale``: how numbers are scaled for k-means; None if nothing is clustered.
 

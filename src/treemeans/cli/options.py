@@ -78,7 +78,7 @@ class ExplainCost(StrEnum):
 
 
 class Noise(StrEnum):
-    """What becomes of rows without a group."""
+    """What to do with rows without a group."""
 
     ignore = "ignore"
     cluster = "cluster"

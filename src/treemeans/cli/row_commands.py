@@ -176,7 +176,7 @@ def stability(
     force: Force = False,
     console: Printing,
 ) -> None:
-    """Whether the clusters are real: what becomes of them on resamples of the table."""
+    """Whether the clusters are real: whether resamples of the table give them again."""
     from treemeans.cli import show_command, stability_command
 
     chosen = show_command.SavedModel(model, leaves, names)

@@ -1,4 +1,4 @@
-"""``treemeans stability``: what becomes of the clusters of a model on resamples of its table."""
+"""``treemeans stability``: whether resamples of a table give the clusters of a model again."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class ColumnPlan:
     read_as : what it is taken for, in words
     n_missing : rows in which it has no value
     column : how the tree knows it; None if it is left out
-    becomes : what becomes of it and why, in words
+    becomes : how it is used and why, in words
     problem : why the table cannot be used with this column, and what to do; else empty
     """
 
@@ -169,7 +169,7 @@ class ColumnPlan:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """The columns of a table: what each is read as, what is missing, what becomes of it.
+    """The columns of a table: what each is read as, what is missing, how it is used.
 
     ``print`` it for a table of all columns.
 
@@ -208,7 +208,7 @@ class TableSchema:
         return [plan.problem for plan in self.plans if plan.problem]
 
     def __str__(self) -> str:
-        rows = [("column", "read as", "missing", "what becomes of it")]
+        rows = [("column", "read as", "missing", "how it is used")]
         for plan in self.plans:
             missing = f"{plan.n_missing:,}" if plan.n_missing else ""
             rows.append((plan.name, plan.read_as, missing, plan.problem or plan.becomes))

@@ -177,7 +177,7 @@ def infer_schema(
     >>> table = pa.table({"age": [31, 42, None], "rate": ["5.0%", "7.5%", "1%"]})
     >>> found = infer_schema(lambda names: iter([table.select(names)]), table.schema, ReadOptions())
     >>> print(found.table)
-    column  read as       missing  what becomes of it
+    column  read as       missing  how it is used
     age     whole number        1  cut by its values; missing values take a side at each cut
     rate    number in %            cut by its values; written with %, read as numbers
     >>> found.encode(table)

@@ -144,7 +144,7 @@ class Drift:
             if beyond >= self.limits.outside and column.outside_p_value < self.level:
                 found.append(
                     f"{column.name}: {percent(column.outside_now)} of the rows are outside the "
-                    f"training range (then {percent(column.outside_then)})"
+                    f"training range ({percent(column.outside_then)} in training)"
                 )
             if column.unseen_now >= self.limits.outside and column.unseen_p_value < self.level:
                 found.append(
@@ -226,5 +226,7 @@ def _notes(column: ColumnDrift) -> str:
     if column.unseen_now > 0:
         told.append(f"{percent(column.unseen_now)} unseen categories")
     if column.missing_now > 0 or column.missing_then > 0:
-        told.append(f"{percent(column.missing_now)} missing (then {percent(column.missing_then)})")
+        told.append(
+            f"{percent(column.missing_now)} missing, {percent(column.missing_then)} in training"
+        )
     return f" ({', '.join(told)})" if told else ""

@@ -49,11 +49,8 @@ def check_rows(model: Any, X: Any, sample_weight: Any, seed: int) -> tuple[Segme
             "check_segments needs the space of the reference, and a file does not hold its "
             "pipeline; call it on the model that was fitted."
         )
-    raw, X = X, model._validate(X, reset=False)
-    weights = check_weights(X, sample_weight)
-    rows = X if reference.pipeline is None else reference.space(X, raw)
     rng = np.random.default_rng(seed)
-    some = _sampled(rows, weights, _ROWS, rng)
+    some = sampled_rows(model, X, sample_weight, _ROWS, rng)
     k = reference.n_clusters
     if k < 2 or len(some.weights) < _LEAST_ROWS * k:
         return ()
@@ -62,6 +59,17 @@ def check_rows(model: Any, X: Any, sample_weight: Any, seed: int) -> tuple[Segme
         if reference.start_agreement is None:
             found += starts_disagree(_agreement(some, reference.centers, rng))
     return tuple(found)
+
+
+def sampled_rows(
+    model: Any, X: Any, sample_weight: Any, most: int, rng: np.random.Generator
+) -> LloydRows:
+    """Some rows of a table, dense, in the space of the reference of a fitted model."""
+    reference: Reference = model._fit_result.reference
+    raw, X = X, model._validate(X, reset=False)
+    weights = check_weights(X, sample_weight)
+    rows = X if reference.pipeline is None else reference.space(X, raw)
+    return _sampled(rows, weights, most, rng)
 
 
 def look_in_passing(

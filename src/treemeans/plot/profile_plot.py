@@ -18,6 +18,8 @@ from treemeans.tree_layout.text_fitting import one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_LONGEST = 44  # letters of a name
+_LETTER = 0.085  # inches, about
 _STRONG = 2.0  # standard deviations from the mean of all rows, shown in full colour
 
 
@@ -70,17 +72,21 @@ def plot_profiles(
     shown = np.argsort(-np.nanmax(np.abs(apart), axis=0), kind="stable")[:max_columns]
     names = picture_names(model, cluster_names) or [f"cluster {i}" for i in range(len(apart))]
     shares = facts.weight / max(facts.weight.sum(), 1e-300)
+    titles = [_short(reader.title(feature)) for feature in shown.tolist()]
+    labels = [f"{_short(n)} ({percent(s)})" for n, s in zip(names, shares, strict=True)]
     if ax is None:
-        size = (3.0 + 0.95 * len(shown), max(3.2, 1.7 + 0.42 * len(apart)))
+        beside, above = (_LETTER * max(map(len, texts)) for texts in (labels, titles))
+        size = (
+            2.2 + beside + 0.6 * above + 0.95 * len(shown),
+            max(3.2, 1.2 + 0.6 * above + 0.42 * len(apart)),
+        )
         ax = pyplot.figure(figsize=size, layout="constrained").add_subplot()
     colors = pyplot.get_cmap("RdBu_r").with_extremes(bad="none")
     values = np.ma.masked_invalid(apart[:, shown])
     image = ax.imshow(values, cmap=colors, vmin=-_STRONG, vmax=_STRONG, aspect="auto")
     _write_means(ax, facts.profiles[:, shown], apart[:, shown], shown, reader)
-    titles = [one_line(reader.title(feature)) for feature in shown.tolist()]
     ax.set_xticks(range(len(shown)), titles, rotation=40, ha="left", rotation_mode="anchor")
     ax.xaxis.tick_top()
-    labels = [f"{one_line(n)} ({percent(s)})" for n, s in zip(names, shares, strict=True)]
     ax.set_yticks(range(len(apart)), labels)
     for tick in (*ax.get_xticklabels(), *ax.get_yticklabels()):
         tick.set_parse_math(False)
@@ -90,6 +96,11 @@ def plot_profiles(
     bar.set_label("standard deviations\nfrom the mean of all rows", fontsize="small")
     bar.outline.set_visible(False)
     return ax
+
+
+def _short(name: str) -> str:
+    name = one_line(name)
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 13]}…{name[-12:]}"
 
 
 def _standard_deviations_apart(

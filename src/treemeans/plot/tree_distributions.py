@@ -12,7 +12,7 @@ from treemeans.columns import Reader
 from treemeans.optional_imports import need
 from treemeans.tree import ThresholdTree, parents_first
 from treemeans.tree_layout.colors import edge, fill, text_color_on
-from treemeans.tree_layout.text_fitting import one_line
+from treemeans.tree_layout.text_fitting import one_line, wrapped
 from treemeans.tree_layout.tree_labels import TreeLabels, in_order
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ MOST_LEAVES = 24
 _BINS = 24
 _WIDTH, _HEIGHT = 1.75, 1.75  # inches of a leaf, and from level to level
 _LONG = 26  # letters of a title
+_LEAF_LETTERS = 16.0  # letters of a line in a leaf
 _LAST = 0.45  # height of the last level, which has only leaves
 _TAIL = 0.005  # share of the rows at either end that share a bin
 
@@ -106,7 +107,8 @@ def _leaf(
         "facecolor": color,
         "edgecolor": edge(cluster, ground),
     }
-    words = "\n".join([_short(labels.clusters[node]), labels.row_counts.get(node, "")]).strip()
+    name = _in_lines(labels.clusters[node])
+    words = "\n".join([name, labels.row_counts.get(node, "")]).strip()
     ax.text(
         x,
         y - 0.2,
@@ -176,6 +178,15 @@ def _without_tails(values: NDArray[np.float64], threshold: float) -> NDArray[np.
     if np.isfinite(threshold):
         low, high = min(low, threshold - room), max(high, threshold + room)
     return np.asarray(np.clip(values, low, high))
+
+
+def _in_lines(name: str) -> str:
+    """A name in up to three lines, as wide as the slot of a leaf."""
+
+    def measure(words: str, size: float, *, bold: bool = False) -> float:
+        return float(len(words))
+
+    return "\n".join(wrapped(one_line(name), _LEAF_LETTERS, 3, 1.0, measure))
 
 
 def _short(text: str) -> str:

@@ -20,6 +20,7 @@ COMMANDS = {
         "benchmarks.trust",
         "false alarms, time and memory of stability and warnings (TRUST.md)",
     ),
+    "choices": ("benchmarks.choices", "numbers of clusters that `choose` suggests (TRUST.md)"),
     "monitor": ("benchmarks.monitor", "false alarms, detection and time of drift (MONITOR.md)"),
     "compare": ("benchmarks.compare", "trees, labels, rules and SQL of two builds"),
 }

@@ -107,7 +107,7 @@ def run(
             model = fit_model(
                 table, FitSettings(k, _LEAVES_PER_CLUSTER[-1] * k, scale, seed=seed), silent
             )
-            choices.append(_measured(k, model, table.X, resamples, seed))
+            choices.append(measured(k, model, table.X, resamples, seed))
     best = suggested_clusters(choices)
     _print_costs(choices, best, console)
     console.print(f"\n{reason(choices, best)}")
@@ -118,7 +118,7 @@ def run(
         console.note(f"The plot is in {plot}.")
 
 
-def _measured(k: int, model: Any, X: Any, resamples: int, seed: int) -> ClusterCosts:
+def measured(k: int, model: Any, X: Any, resamples: int, seed: int) -> ClusterCosts:
     """Costs of a fitted model, and its stability at the suggested number of leaves."""
     leaves = model._fit_result.leaves
     whole = leaves.merged(np.zeros(len(leaves.weight), dtype=np.int32), 1).cost

@@ -400,7 +400,7 @@ def test_choose_prefers_clusters_that_come_back():
     path = ExKMC(2, random_state=0).fit(np.eye(6)).path_
     choices = [
         ClusterCosts(3, 200.0, 1000.0, path, uniform_share=0.48, stability=0.95),
-        ClusterCosts(4, 140.0, 1000.0, path, uniform_share=0.40, stability=0.4),
+        ClusterCosts(4, 150.0, 1000.0, path, uniform_share=0.40, stability=0.4),
     ]
     assert suggested_clusters(choices) == 3
     assert "they come back on resamples (mean Jaccard index 0.95)" in reason(choices, 3)
@@ -420,7 +420,7 @@ def test_choose_finds_the_clusters_that_are_there(tmp_path):
     assert {choice["stability"] for choice in found["choices"]} == {None}
 
 
-@pytest.mark.parametrize(("n_columns", "apart"), [(2, 8.0), (10, 5.0)])
+@pytest.mark.parametrize(("n_columns", "apart"), [(4, 8.0), (10, 5.0)])
 def test_choose_finds_two_clusters_in_few_and_in_many_columns(tmp_path, n_columns, apart):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, n_columns))

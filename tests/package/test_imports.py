@@ -110,6 +110,7 @@ ALLOWED = {
         "training_data",
         "growth",
         "limits",
+        "optimal",
         "progress",
         "rows",
         "split",

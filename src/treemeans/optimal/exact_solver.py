@@ -148,25 +148,28 @@ class ExactSolver:
         if found is None:
             return None
         bound, exact, arrays = found
-        return Answer(bound, self._tree(*arrays) if exact else None)
+        tree = tree_of_ranks(self._columns, self._n_features, *arrays) if exact else None
+        return Answer(bound, tree)
 
-    def _tree(
-        self,
-        slot: NDArray[np.int32],
-        rank: NDArray[np.uint32],
-        left: NDArray[np.int32],
-        right: NDArray[np.int32],
-    ) -> ThresholdTree:
-        """A tree with thresholds in place of ranks; its labels mean nothing."""
-        feature, threshold = np.full(len(slot), -1, dtype=np.int32), np.full(len(slot), np.nan)
-        for node in np.flatnonzero(slot >= 0):
-            values, at = self._columns.values[slot[node]], int(rank[node])
-            feature[node] = self._columns.features[slot[node]]
-            # A cut above all values of the node may be above all values there are.
-            high = values[at + 1] if at + 1 < len(values) else values[at]
-            threshold[node] = between(float(values[at]), float(high))
-        label = np.zeros(len(slot), dtype=np.int32)
-        return ThresholdTree(feature, threshold, left, right, label, self._n_features)
+
+def tree_of_ranks(
+    columns: RankedColumns,
+    n_features: int,
+    slot: NDArray[np.int32],
+    rank: NDArray[np.uint32],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+) -> ThresholdTree:
+    """A tree of the kernel with thresholds in place of ranks; its labels mean nothing."""
+    feature, threshold = np.full(len(slot), -1, dtype=np.int32), np.full(len(slot), np.nan)
+    for node in np.flatnonzero(slot >= 0):
+        values, at = columns.values[slot[node]], int(rank[node])
+        feature[node] = columns.features[slot[node]]
+        # A cut above all values of the node may be above all values there are.
+        high = values[at + 1] if at + 1 < len(values) else values[at]
+        threshold[node] = between(float(values[at]), float(high))
+    label = np.zeros(len(slot), dtype=np.int32)
+    return ThresholdTree(feature, threshold, left, right, label, n_features)
 
 
 def regret_solver(

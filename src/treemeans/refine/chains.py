@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from treemeans import _core
 from treemeans.costs import KMeansCost
 from treemeans.refine.centered_tree import CenteredTree, growth_by_gain
 from treemeans.refine.coreset import small_data
+from treemeans.refine.exact_subtrees import solve_subtrees
 from treemeans.refine.search_budget import Budget
 from treemeans.split import split_arrays
 from treemeans.training_data import TrainingData
@@ -34,18 +35,41 @@ _MOST_SUMS = 2**25
 _BITS = 14
 """Of the mean cost of a row in fixed point. Costs up to 2**17 times as large fit 32 bits."""
 
-_PHASES = ((6, 6, 0.3, True), (4, 2, 0.6, True), (4, 1, 1.0, False))
-"""Chains, the trees they start from, the share of the budget at which they end, and whether they
-may work on a coreset. Which start leads to the best tree shows early, but not before there were
-some rounds: every base tree gets a chain. Fixed, so that the tree does not depend on the number of
-threads."""
+
+class _Phase(NamedTuple):
+    """Chains that run side by side.
+
+    Attributes
+    ----------
+    n_chains, n_trees : chains, and the trees that they start from
+    until : share of the budget at which they end
+    coreset_rows : of the coreset that they work on; a table of up to twice as many rows is taken
+        as it is
+    hot, cold : first and last temperature, as shares of the excess cost per leaf of the best start
+    """
+
+    n_chains: int
+    n_trees: int
+    until: float
+    coreset_rows: float
+    hot: float
+    cold: float
+
+
+_PHASES = (
+    _Phase(6, 6, 0.3, 2048, 2.4, 0.2),
+    _Phase(4, 2, 0.65, 4096, 1.6, 0.1),
+    _Phase(4, 1, 1.0, math.inf, 0.6, 0.04),
+)
+"""Which start leads to the best tree shows early, but not before there were some rounds: every base
+tree gets a chain. Fixed, so that the tree does not depend on the number of threads.
+
+Tables differ by orders of magnitude in their cost, but what a change can gain is some part of what
+a leaf costs beyond the reference: so temperatures are shares of it."""
+_MOST_LEAF_SHARE = 0.05
+"""Of the excess cost, for a leaf of a small tree."""
 _SAME = 1e-12
 """Trees whose costs differ by a smaller share are the same tree."""
-_CORESET_ROWS = 2048
-"""Rows of that coreset; a table of up to twice as many is searched as it is."""
-_FIRST_TEMPERATURE, _LAST_TEMPERATURE = 0.02, 0.002
-"""As a share of the excess cost at the start. Tables differ by orders of magnitude in their cost,
-but what a search can gain is always some part of the excess over the reference."""
 _TOLERANCE, _MAX_ROUNDS = 1e-4, 4
 """Of optimizing a tree over all thresholds: see `CenteredTree.optimize`."""
 _MOST_STEPS, _MOST_ROUNDS = 100_000_000, 1_000
@@ -211,23 +235,33 @@ def search_chains(
     excess : what the best of the starts costs above the reference, the scale of the temperature
     """
     trees = _distinct(starts)
-    small = small_data(data, _CORESET_ROWS, rng)
-    for n_chains, n_trees, until, on_coreset in _PHASES:
+    for phase in _PHASES:
         if budget.spent or trees[0].tree.cost == 0:
             break
-        begin = budget.share
-        some = [trees[i % min(n_trees, len(trees))] for i in range(n_chains)]
-        chains = _Chains(some, small if on_coreset else data, n_leaves, rng)
+        some = [trees[i % min(phase.n_trees, len(trees))] for i in range(phase.n_chains)]
+        rows = small_data(data, phase.coreset_rows, rng)
+        chains = _Chains(some, rows, n_leaves, rng)
         try:
-            chains.run(budget, begin, until, excess)
+            chains.run(budget, phase, excess)
         except KeyboardInterrupt:
             budget.interrupt()
-        found = [chains.best(chain, data) for chain in range(n_chains)]
+        found = [chains.best(chain, data) for chain in range(phase.n_chains)]
         for tree in found:
             tree.recenter()
             tree.optimize(n_leaves, _TOLERANCE, _MAX_ROUNDS)
         trees = _distinct([*found, *trees])
-    return trees[0]
+    return trees[0] if data.table.bins.mixed else _with_solved_subtrees(trees[0], n_leaves, budget)
+
+
+def _with_solved_subtrees(tree: CenteredTree, n_leaves: int, budget: Budget) -> CenteredTree:
+    """A tree with its small subtrees replaced by the best ones, if that is cheaper."""
+    solved = tree.copy()
+    try:
+        solve_subtrees(solved, n_leaves, _TOLERANCE, _MAX_ROUNDS)
+    except KeyboardInterrupt:
+        budget.interrupt()
+        return tree
+    return solved if solved.cost < tree.cost else tree
 
 
 def _distinct(trees: Sequence[CenteredTree]) -> list[CenteredTree]:
@@ -251,6 +285,7 @@ class _Chains:
     ) -> None:
         self._data = data
         self._n = len(starts)
+        self._n_leaves = n_leaves
         trees = [start.freeze() for start in starts]
         self._bins = ChainBins.of(data, trees)
         rows = np.asarray(data.cost.rows, dtype=np.float64)  # type: ignore[attr-defined]
@@ -300,13 +335,15 @@ class _Chains:
             seed,
         )
 
-    def run(self, budget: Budget, begin: float, end: float, excess: float) -> None:
-        """Anneal from one share of the budget to another."""
+    def run(self, budget: Budget, phase: _Phase, excess: float) -> None:
+        """Anneal until a phase ends."""
+        begin, end = budget.share, phase.until
+        per_leaf = excess * min(1.0 / self._n_leaves, _MOST_LEAF_SHARE)
         budget.begin_chains()
 
         def temperature(done: float) -> float:
-            share = _FIRST_TEMPERATURE ** (1.0 - done) * _LAST_TEMPERATURE**done
-            return float(max(excess * share, sys.float_info.min))
+            share = phase.hot ** (1.0 - done) * phase.cold**done
+            return float(max(per_leaf * share, sys.float_info.min))
 
         while not budget.spent and budget.share < end:
             done = (budget.share - begin) / (end - begin)

@@ -33,12 +33,12 @@ def search_data(data: TrainingData, rng: np.random.Generator) -> TrainingData:
     return _sample(data, wanted, rng)
 
 
-def small_data(data: TrainingData, wanted: int, rng: np.random.Generator) -> TrainingData:
+def small_data(data: TrainingData, wanted: float, rng: np.random.Generator) -> TrainingData:
     """Return a coreset of about ``wanted`` rows; all rows unless they are twice as many."""
     return data if data.table.n_rows <= 2 * wanted else _sample(data, wanted, rng)
 
 
-def _sample(data: TrainingData, wanted: int, rng: np.random.Generator) -> TrainingData:
+def _sample(data: TrainingData, wanted: float, rng: np.random.Generator) -> TrainingData:
     """The training data of a coreset of about ``wanted`` rows."""
     rows, weights = _draw(data, wanted, rng)
     X = data.X[rows]
@@ -72,7 +72,7 @@ def _by_column(data: TrainingData) -> TrainingData:
 
 
 def _draw(
-    data: TrainingData, wanted: int, rng: np.random.Generator
+    data: TrainingData, wanted: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Draw rows; return them ascending, with their weights in the coreset."""
     n = data.table.n_rows

@@ -16,7 +16,7 @@ Counted, not timed, so that the same input gives the same tree on every machine.
 DEFAULT_ROUNDS = 5_000
 """Rounds of default effort, which end the search of a small table."""
 
-_CHAIN_ROUNDS = 10
+_CHAIN_ROUNDS = 25
 """Rounds of a chain, in the core, that count as one of these."""
 
 _CHAIN_STEP = 1.5

@@ -46,17 +46,17 @@ std::unique_ptr<Points> sparse_points(std::int64_t n_rows, std::int32_t n_featur
 }
 
 // How many rows go left, and the margin.
-std::pair<std::int64_t, MarginTuple> partition_rows(const Points& points, InOut<Row, 1> rows,
-                                                    std::int32_t feature, double threshold,
-                                                    int n_threads, std::optional<bool> missing_left,
+std::pair<std::int64_t, MarginTuple> partition_rows(const Points& points, const Bins& bins,
+                                                    InOut<Row, 1> rows, std::int32_t feature,
+                                                    double threshold, int n_threads,
+                                                    std::optional<bool> missing_left,
                                                     std::vector<std::int32_t> categories) {
   nb::gil_scoped_release release;
   const SplitRule rule{threshold, missing_side(missing_left), std::move(categories)};
   Margin margin;
-  const std::int64_t n_left = rule.visit([&](const auto& split) {
-    return partition(points, rows.data(), static_cast<std::int64_t>(rows.shape(0)), feature, split,
-                     n_threads, margin);
-  });
+  const std::int64_t n_left =
+      partition(points, bins, rows.data(), static_cast<std::int64_t>(rows.shape(0)), feature, rule,
+                n_threads, margin);
   return {n_left, margin_tuple(margin)};
 }
 
@@ -200,7 +200,7 @@ void bind_points(nb::module_& m) {
   m.def("apply", &apply_tree, "points"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
         "outcome"_a, "n_threads"_a, "missing_left"_a = nb::none(), "category_first"_a = nb::none(),
         "category_codes"_a = nb::none());
-  m.def("partition", &partition_rows, "points"_a, "rows"_a, "feature"_a, "threshold"_a,
+  m.def("partition", &partition_rows, "points"_a, "bins"_a, "rows"_a, "feature"_a, "threshold"_a,
         "n_threads"_a, "missing_left"_a = nb::none(), "categories"_a = std::vector<std::int32_t>());
   m.def("group_sums", &group_sums, "points"_a, "groups"_a, "n_groups"_a, "weights"_a.none(),
         "shift"_a.none(), "squares"_a.none(), "n_threads"_a);

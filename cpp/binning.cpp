@@ -41,6 +41,7 @@ struct Plan {
   Edges edges;
   bool failed = false;  // the sample misled: a value does not fit
   bool finite = true;
+  bool whole = true;                       // edges: all values are integers
   std::uint8_t least = 255, greatest = 0;  // unit: codes that occur
   std::array<double, Bins::kMax> low, high;
   std::vector<Row> rows;  // sparse: rows that differ from the default, and their values
@@ -244,6 +245,7 @@ void code_rows(const double* v, std::int64_t r0, std::int64_t n, Plan& plan, std
       break;
     case Kind::edges:
       plan.finite = all_finite(v, n) && plan.finite;
+      plan.whole = plan.whole && is_integral(v, n);
       code_edges(v, n, plan.edges.at.data(), codes + r0);
       widen_bins(v, n, codes + r0, plan);
       break;
@@ -265,7 +267,7 @@ struct Column {
   double default_value = 0.0;
   std::vector<Row> rows;
   std::vector<double> values;
-  bool finite = true;
+  bool finite = true, whole = true;
 };
 
 void finish_dense(const Plan& plan, std::int64_t n, Column& column) {
@@ -305,6 +307,7 @@ class Strip {
       }
       Column& column = columns[f];
       column.finite = plan.finite;
+      column.whole = plan.whole;
       column.default_value = plan.default_value;
       column.rows = std::move(plan.rows);
       column.values = std::move(plan.values);
@@ -611,6 +614,7 @@ bool make_bins(const DensePoints& points, const std::uint8_t* allowed,
     } else {
       add_slot(bins, f, column.low, column.high);
       bins.codes.push_back(std::move(column.codes));
+      bins.whole.push_back(column.whole);
       ++bins.n_dense;
     }
   }

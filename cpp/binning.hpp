@@ -5,6 +5,7 @@
 // that know them look at.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -60,6 +61,7 @@ struct Bins {
   std::vector<std::int64_t> first;        // first bin of each slot; one more at the end
   std::vector<double> low, high;          // of each bin: least and greatest value that occurs in it
   std::vector<std::uint8_t> has_wide;     // of each slot; if not, all its bins occur
+  std::vector<std::uint8_t> whole;        // of each dense slot: whether all values are integers
   std::vector<std::int32_t> default_bin;  // of each sparse slot, counted from its first bin
   std::vector<std::unique_ptr<std::uint8_t[]>> codes;  // of each dense slot: n_rows bins
   std::vector<std::int64_t> indptr;                    // n_rows + 1
@@ -81,6 +83,12 @@ struct Bins {
             low.data() + first[slot],
             high.data() + first[slot],
             slot < n_dense ? codes[slot].get() : nullptr};
+  }
+  // The dense slot of a feature; -1 if it has none.
+  std::int32_t dense_slot(std::int32_t wanted) const {
+    const auto last = feature.begin() + n_dense;
+    const auto at = std::lower_bound(feature.begin(), last, wanted);  // features ascend
+    return at != last && *at == wanted ? static_cast<std::int32_t>(at - feature.begin()) : -1;
   }
   std::int64_t n_bins() const { return first.back(); }
   std::int64_t sparse_begin() const { return first[n_dense]; }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "bin_contents.hpp"
 #include "parallel.hpp"
 #include "score.hpp"
 #include "search.hpp"
@@ -302,6 +303,22 @@ Cut close_gap(const Points& points, const MistakeNode& node, const Candidate<Mis
   return cut;
 }
 
+// The same by the codes of the rows.
+Cut close_gap(const Points& points, const SlotView& slot, const MistakeNode& node,
+              const Candidate<MistakeScore>& best, double begin) {
+  const auto alive = [&](std::int64_t i) { return node.membership.alive[node.rows[i]] != 0; };
+  const NodeBins all(points, slot, node.rows, node.n, EveryRow());
+  double low = NodeBins(points, slot, node.rows, node.n, alive).greatest_up_to(best.at);
+  if (begin > low && begin <= best.at && all.greatest_up_to(begin) == begin) low = begin;
+  const double* places = node.coordinates(best.feature);
+  for (std::int32_t c : node.members)
+    if (places[c] <= best.at) low = std::max(low, places[c]);
+  double high = all.least_above(low);
+  for (std::int32_t c : node.members)
+    if (places[c] > low) high = std::min(high, places[c]);
+  return {best.cost.whole, best.feature, low, high};
+}
+
 constexpr std::int64_t kFew = sized(128, 2);  // rows; more are worth clearing the tables for
 constexpr int kTogether = 4;                  // slots tallied in one walk over the rows
 
@@ -451,7 +468,10 @@ std::optional<Cut> MistakeCounts<Count>::least_mistakes_cut(const Points& points
   const Candidate<MistakeScore> best = find_best(
       search, bins_, points, node.rows, node.n, threads_for(bins_.n_bins() * n_members, n_threads));
   if (best.slot < 0) return std::nullopt;
-  return close_gap(points, node, best, ranges[best.slot].low, n_threads);
+  const SlotView slot = bins_.view(best.slot);
+  const double begin = ranges[best.slot].low;
+  return worth_coding(points, slot, node.n) ? close_gap(points, slot, node, best, begin)
+                                            : close_gap(points, node, best, begin, n_threads);
 }
 
 template class MistakeCounts<std::int32_t>;

@@ -222,6 +222,12 @@ std::optional<Cut> least_cut(const Score& score, const Points& points, const Nod
     return cut;
   }
   std::vector<double> values;
+  const SlotView slot = bins.view(best.slot);
+  if (std::isnan(best.next) && !mixed && worth_coding(points, slot, stats.n)) {
+    const NodeBins around(points, slot, stats.rows, stats.n, EveryRow());
+    return Cut{best.cost, best.feature, around.greatest_up_to(best.at),
+               around.least_above(best.at)};
+  }
   if (std::isnan(best.next) || mixed) {
     values.resize(stats.n);
     points.column(best.feature, stats.rows, stats.n, values.data(), n_threads);

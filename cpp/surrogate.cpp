@@ -206,9 +206,8 @@ MadeCut carry_out(const Expansion& tree, const GrowingLeaf& leaf, const Cut& cut
   MadeCut made{leaf.node, cut, 0, {}, std::vector<std::int64_t>(tree.k)};
   Row* rows = tree.rows + leaf.begin;
   const std::int64_t n = leaf.end - leaf.begin;
-  made.n_left = cut.rule().visit([&](const auto& split) {
-    return partition(tree.points, rows, n, cut.feature, split, tree.n_threads, made.margin);
-  });
+  made.n_left = partition(tree.points, tree.bins, rows, n, cut.feature, cut.rule(), tree.n_threads,
+                          made.margin);
   std::vector<std::int64_t>& sums = made.left_totals;
   const bool left = made.n_left <= n - made.n_left;
   sum_regrets(tree.regrets, tree.k, left ? rows : rows + made.n_left,

@@ -91,6 +91,7 @@ def apply(
 ) -> NDArray[np.int32] | None: ...
 def partition(
     points: Points,
+    bins: Bins,
     rows: NDArray[np.int32],
     feature: int,
     threshold: float,

@@ -84,6 +84,7 @@ class InMemoryTree(GrowingTree):
         begin, end = self._slice[node]
         n_left, margin = _core.partition(
             self.table.points,
+            self.table.bins,
             self.all_rows[begin:end],
             feature,
             threshold,

@@ -134,7 +134,7 @@ def sample_rows(
         taken = X.tocsr()[rows] if n > most else X.copy()
         taken = taken if features is None else taken[:, list(features)]
     else:
-        taken = X[rows] if features is None else X[rows[:, None], list(features)]
+        taken = X.take(rows, axis=0) if features is None else X[rows[:, None], list(features)]
     kept = None if features is None else tuple(features)
     return TrainingSample(taken, None if weights is None else np.array(weights[rows]), kept)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ def describe(
     clusters: Sequence[int] | None = None,
     reader: Reader | None = None,
     most: int = 3,
-    ruled: Container[int] | None = None,
+    ruled: Set[int] | None = None,
 ) -> Rules:
     """The rules of all clusters, or of some, in the words of a reader.
 
@@ -38,7 +38,8 @@ def describe(
     ruled : the clusters whose rules are made, which takes the most time; None for all
     """
     tree = facts.tree
-    reader, grid = reader or Reader(tree, facts.columns), Grid(tree, facts.columns)
+    reader = reader or Reader(tree, facts.columns)
+    grid = None if ruled is not None and not ruled else Grid(tree, facts.columns)
     chosen = range(tree.n_clusters) if clusters is None else clusters
     label, weight = tree.label[tree.leaves], facts.weight
     total, cost = float(weight.sum()), float(facts.costs.sum())
@@ -57,7 +58,7 @@ def describe(
                 cost_share=_share(float(facts.costs[cluster]), cost),
                 apart=apart,
                 rules=tuple(_rules(facts, reader, grid, cluster, total))
-                if ruled is None or cluster in ruled
+                if grid is not None and (ruled is None or cluster in ruled)
                 else (),
                 reference=facts.reference,
                 comparable=facts.comparable,
@@ -81,7 +82,7 @@ def warnings_of(facts: Facts) -> tuple[SegmentWarning, ...]:
     tree = facts.tree
     ruled = maybe_one_category(tree, facts.columns)
     doubtful = sorted(ruled | small_clusters(tree, facts.n_rows))
-    return segment_warnings(facts, describe(facts, doubtful, ruled=ruled))
+    return segment_warnings(facts, describe(facts, doubtful, most=1, ruled=ruled))
 
 
 def _rules(facts: Facts, reader: Reader, grid: Grid, cluster: int, total: float) -> list[Rule]:

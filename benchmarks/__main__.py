@@ -7,6 +7,7 @@ from importlib import import_module
 
 COMMANDS = {
     "speed": ("benchmarks.speed", "seconds and memory of a fit (SPEED.md); two builds in turns"),
+    "inertia": ("benchmarks.inertia", "FastKMeans beside ten starts of KMeans (INERTIA.md)"),
     "quality": ("benchmarks.quality", "what the trees of all methods cost (QUALITY.md)"),
     "rivals": ("benchmarks.rivals", "the search beside every other method (RIVALS.md)"),
     "proofs": ("benchmarks.proofs", "what is proven of small trees (PROOFS.md)"),

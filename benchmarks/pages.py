@@ -25,6 +25,7 @@ PAGES = {
     "paper": "RESULTS.md",
     "proofs": "PROOFS.md",
     "rivals": "RIVALS.md",
+    "inertia": "INERTIA.md",
 }
 MARKED = re.compile(r"(<!-- begin ([^>]+) -->\n)(.*?)(<!-- end \2 -->)", re.DOTALL)
 PACKAGES = ("treemeans", "numpy", "scipy", "scikit-learn")

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import quality, speed, speed_against, whole_fit
+from benchmarks import inertia, quality, speed, speed_against, whole_fit
 from benchmarks.methods import METHODS, OTHER_PACKAGES
 from benchmarks.problems import PROBLEMS, kmeans_cost, reference
 from benchmarks.quality import Plan, Results
@@ -100,6 +100,20 @@ def test_tables_of_speed_and_their_targets():
     line = dict(zip(made.tables["whole fit"].head, made.tables["whole fit"].rows[0], strict=True))
     assert (line["fit s"], line["ratio"], line["faiss s"]) == ("20.0", "0.0500", "-")
     assert (line["memory"], line["inertia / KMeans"]) == ("2.00", "0.99000")
+
+
+def test_the_table_of_inertia_is_of_means_over_seeds():
+    run = {"n": 9, "d": 2, "k": 3, "cpu_seconds": 1.0, "kmeans_cpu_seconds": 4.0}
+    kept = {"a/0": run | {"ratio": 1.003}, "a/1": run | {"ratio": 0.998}, "b/0": {"error": "x"}}
+    kept |= {"c/0": run | {"ratio": 1.002}}
+    rows = [row[4:] for row in inertia.table(kept).rows]
+    assert rows[0] == ["2", "1.00050", "1.00300", "0.99800", "met", "0.250"]
+    assert rows[1] == ["1", "1.00200", "1.00200", "1.00200", "missed", "0.250"]
+    assert len(inertia.tasks(inertia.PAPER, quick=True)) == 24
+    for name, k in inertia.OTHERS.items():
+        if name not in ("photograph", "blobs"):  # large
+            X, clusters = inertia.load(name)
+            assert (np.isfinite(X).all(), clusters) == (True, k)
 
 
 def test_what_speed_measures():

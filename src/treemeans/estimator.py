@@ -39,6 +39,7 @@ from treemeans.validation import (
     check_max_leaves,
     check_parameters,
     check_protected,
+    check_weights_of_proof,
     tree_seed,
     without_protected,
 )
@@ -366,6 +367,7 @@ class ExKMC(TreeEstimator):
         data, reference = model._prepare(raw, X, sample_weight, limits, allowed)
         if self.refine == "optimal":
             model._refuse_mixed(data)
+            check_weights_of_proof(data.weights)
         n_init, seed = given(self, "n_random_trees"), tree_seed(self.random_state)
         data = replace(data, n_init=n_init, seed=seed)
 

@@ -24,6 +24,7 @@ from treemeans.renamed_parameters import given
 from treemeans.tree import ThresholdTree
 from treemeans.warning_level import depth_in_package
 
+_WIDEST_PROOF = 1e15  # largest by smallest weight
 _SMALLEST_WEIGHT = 1e-300
 REFINEMENTS = ("none", "local", "search", "optimal")
 REFERENCES = ("fast", "kmeans")
@@ -341,6 +342,16 @@ def check_weights(X: Any, sample_weight: Any) -> NDArray[np.float64] | None:
             f"{what} than floats can hold precisely. Multiply all of them by a constant."
         )
     return np.ascontiguousarray(weights)
+
+
+def check_weights_of_proof(weights: NDArray[np.float64] | None) -> None:
+    """Refuse weights so far apart that fixed point, in which trees are proven, loses rows."""
+    used = np.zeros(0) if weights is None else weights[weights > 0]
+    if len(used) and used.max() / _WIDEST_PROOF > used.min():
+        raise ValueError(
+            f"sample_weight ranges from {used.min():g} to {used.max():g}, too far for "
+            'refine="optimal" to prove a tree; use refine="search".'
+        )
 
 
 def check_some_weight(weights: NDArray[np.float64] | None) -> None:

@@ -149,8 +149,10 @@ class GroupStatistics:
             if near or looks == 4:
                 break
             origin = origin + step
-        # Where most groups are: one that is far from the others takes no digits off them.
-        shift = np.median(origin[self.weight > 0], axis=0)
+        # Where most groups are: one that is far from the others takes no digits off them. The
+        # lower median, since the mean of two may be near none.
+        known = np.sort(origin[self.weight > 0], axis=0)
+        shift = known[(len(known) - 1) // 2]
         offset = (origin - shift) + step
         return GroupStatistics(self.weight, self.weight[:, None] * offset, shift, within)
 

@@ -406,7 +406,8 @@ def test_a_dask_data_frame():
     expected = ExKMC(None, **parameters).fit(frame)
     model = ExKMC(None, **parameters).fit(dd.from_pandas(frame, npartitions=5))
     assert_same_with_dask(model, expected, dd.from_pandas(frame, npartitions=2))
-    assert str(model.rules()) == str(expected.rules())
+    of_clusters = [str(each.rules()).partition("cluster 0: ")[2] for each in (model, expected)]
+    assert of_clusters[0] == of_clusters[1] != ""  # warnings differ: some need the rows in memory
 
 
 @pytest.mark.slow

@@ -139,8 +139,7 @@ def _sampled(rows: Any, weights: Floats | None, most: int, rng: np.random.Genera
     if len(there) > most:
         there = np.sort(rng.choice(there, most, replace=False))
     some = rows[there]
-    dense = some.toarray() if sparse.issparse(some) else some
-    if dense.dtype.kind != "f":
-        dense = dense.astype(np.float64)
+    # float64 in the machine's byte order, whatever the table has: k-means reads nothing else.
+    dense = np.array(some.toarray() if sparse.issparse(some) else some, dtype=np.float64)
     weight = np.ones(len(there)) if weights is None else weights[there]
-    return LloydRows(dense, np.asarray(weight, dtype=dense.dtype), 0.0)
+    return LloydRows(dense, np.asarray(weight, dtype=np.float64), 0.0)

@@ -337,8 +337,7 @@ def measure(
         squares = np.zeros(table.n_features)
         sums = _core.group_sums(points, groups, tree.n_leaves, weights, origin, squares, n_threads)
         profile = GroupStatistics(weight, sums, origin)
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread = profile.spread(squares)
+        spread = profile.spread(squares)
         if not np.isfinite(spread).all():
             raise ValueError(TOO_LARGE)
     return FitResult(

@@ -211,11 +211,20 @@ def _categories(feature: int, values: Floats, weights: Floats | None) -> ColumnH
     return _counted(empty, values, weights)
 
 
+def _deviation(values: Floats) -> float:
+    """Standard deviation; 0 without values."""
+    if not len(values):
+        return 0.0
+    # Squares of values above 1e150 overflow: halve their exponent.
+    scale = 2.0**-512 if np.abs(values).max() > 1e150 else 1.0
+    return float((values * scale).std() / scale)
+
+
 def _numbers(feature: int, values: Floats, weights: Floats | None) -> ColumnHistogram:
     present = values[~np.isnan(values)]
     distinct, n_each = np.unique(present, return_counts=True)
     upto = np.cumsum(n_each)
-    unit = float(present.std()) if len(present) else 0.0
+    unit = _deviation(present)
     # A boundary is between two distinct values: after as many rows as are nearest to a tenth, two
     # tenths, ... of all, and with at least FEW rows on either side and since the boundary before.
     places: list[int] = []

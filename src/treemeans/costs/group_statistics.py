@@ -50,10 +50,14 @@ class GroupStatistics:
         return np.where(self.weight[:, None] > 0, self.shift + self.offset, fallback)
 
     def spread(self, squares: Floats) -> Floats:
-        """Standard deviation of each column; ``squares``: sums over all rows less the shift."""
+        """Standard deviation of each column; ``squares``: sums over all rows less the shift.
+
+        It is not finite where the squares overflow.
+        """
         total = self.weight.sum()
         mean = self.sums.sum(axis=0) / total
-        return np.asarray(np.sqrt(np.maximum(squares / total - mean * mean, 0.0)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(np.sqrt(np.maximum(squares / total - mean * mean, 0.0)))
 
     def union_costs(self, unions: Sequence[tuple[int, list[int]]]) -> Floats:
         """Cost of each union of some groups about its mean: what `merged` says of it, for less.
@@ -123,15 +127,17 @@ class GroupStatistics:
         weight, offset = sums.weight, sums.offset
         nearest = costs.argmin(axis=1)
         least = costs[np.arange(len(costs)), nearest]
-        away = _squared(offset - (centers[nearest] - sums.shift))
-        within = np.maximum(least - weight * away, 0.0)
-        length = _squared(offset)
-        error = rounding + _EPSILON * (
-            8.0 * float(least.sum())
-            + 4.0 * float(weight @ (np.sqrt(length) * np.sqrt(away)))
-            # The means are off by rounding too, and so are the distances between them.
-            + 4.0 * math.sqrt(float(weight @ length)) * math.sqrt(float(within.sum()))
-        )
+        # Squares overflow where values above 1e150 are rounded; the rows are measured then.
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = _squared(offset - (centers[nearest] - sums.shift))
+            within = np.fmax(least - weight * away, 0.0)
+            length = _squared(offset)
+            error = rounding + _EPSILON * (
+                8.0 * float(least.sum())
+                + 4.0 * float(weight @ (np.sqrt(length) * np.sqrt(away)))
+                # The means are off by rounding too, and so are the distances between them.
+                + 4.0 * math.sqrt(float(weight @ length)) * math.sqrt(float(within.sum()))
+            )
         if moments is None or error <= _ENOUGH_DIGITS * within.sum():
             return cls(weight, sums.sums, sums.shift, within)
         return sums.measured(moments)

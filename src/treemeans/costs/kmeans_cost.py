@@ -86,7 +86,9 @@ class KMeansCost(Cost):
         """Weights, sums, and costs about the means."""
         sums = self._sums(groups, weight, centers, spread)
         if spread is not None:
-            spread[:] = sums.spread(spread)  # of the squares that are there now
+            found = sums.spread(spread)  # of the squares that are there now
+            # The distances are finite: only the rounded mean of equal values above 1e150 overflows.
+            spread[:] = np.where(np.isnan(found), 0.0, found)
         return GroupStatistics.of(sums, costs, centers, rounding, self._moments(groups))
 
     def as_one_cluster(self) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import BadSegmentWarning, ExKMC
+from treemeans.monitor.segment_checks import look_in_passing
 
 Table = NDArray[np.float64]
 ROWS, COLUMNS, CLUSTERS = 200, 4, 4
@@ -111,6 +112,41 @@ def print_times(rows: int) -> None:
         _timed(f"alternatives, {what}", lambda m=model, X=X: m.alternatives(X, verbose=0))
 
 
+SIZES = (  # rows, columns, clusters of tables on which the comparison of a fit is timed
+    *((200, 4, 4), (500, 20, 8), (1_000, 10, 5), (2_000, 20, 8)),
+    *((10_000, 10, 10), (20_000, 54, 7), (100_000, 20, 8)),
+)
+SPREADS = {"apart": 3.0, "overlapping": 0.5, "no clusters": 0.0}
+
+
+def print_comparison_times() -> None:
+    """Print how long the comparison with shuffles takes that every fit makes."""
+    print("\nComparison with shuffles in a fit: processor ms of the rest of the fit, and its own\n")
+    print(f"| table | {' | '.join(SPREADS)} |\n| :-- |{' --: |' * len(SPREADS)}")
+    for rows, columns, k in SIZES:
+        cells = []
+        for spread in SPREADS.values():
+            rng = np.random.default_rng(0)
+            centers = spread * rng.normal(size=(k, columns))
+            X = centers[rng.integers(k, size=rows)] + rng.normal(size=(rows, columns))
+            model = ExKMC(k, random_state=0, n_jobs=1)
+            whole = _best_ms(lambda m=model, X=X: m.fit(X), 3)
+            reference = model.reference_centers_
+            own = _best_ms(lambda X=X, c=reference: look_in_passing(X, None, c), 5)
+            cells.append(f"{whole - own:.1f}, {own:.1f} ({own / (whole - own):.0%})")
+        print(f"| {rows:,} x {columns}, k = {k} | {' | '.join(cells)} |", flush=True)
+
+
+def _best_ms(run: Callable[[], object], times: int) -> float:
+    """Processor milliseconds of the fastest run."""
+    found = []
+    for _ in range(times):
+        start = time.process_time()
+        run()
+        found.append(1000.0 * (time.process_time() - start))
+    return min(found)
+
+
 def _timed(what: str, run: Callable[[], object]) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, processor = time.perf_counter(), time.process_time()
@@ -127,9 +163,11 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--draws", type=int, default=1000, help="tables for the warnings")
     parser.add_argument("--stability-draws", type=int, default=1000, help="tables for stability")
     parser.add_argument("--rows", type=int, default=100_000, help="of the table that is timed")
-    parser.add_argument("--only", choices=("shares", "times"), help="measure one of both")
+    parser.add_argument("--only", choices=("shares", "times", "in fit"), help="measure one of them")
     options = parser.parse_args(arguments)
-    if options.only != "times":
+    if options.only in (None, "shares"):
         print_shares(options.draws, options.stability_draws)
-    if options.only != "shares":
+    if options.only in (None, "times"):
         print_times(options.rows)
+    if options.only in (None, "in fit"):
+        print_comparison_times()

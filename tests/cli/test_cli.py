@@ -114,8 +114,8 @@ def test_limits_that_cannot_be_read_or_met(data):
 
 def test_demo_needs_nothing():
     said = ok("fit", "--demo").stdout
-    assert "178 rows and 13 columns" in said
-    assert "cluster 2" in said
+    assert "2,357 rows and 5 columns" in said
+    assert "cluster 3" in said
     assert "cost / k-means" in said
     assert "<- suggested" in said
 

@@ -290,7 +290,6 @@ def test_mistakes_in_the_command(tmp_path):
     refused("fit", path, "-k", 241, *by, says="The table has 240 rows, too few for 241 clusters")
     refused("fit", path, "-k", 0, *by, says="-k must be at least 1")
     refused("fit", path, "-k", 4, "--leaves", 3, *by, says="--leaves 3 is less than -k 4")
-    refused("fit", "--demo", *by, says="--demo is small")
     refused("fit", path, *FIT, *by, "-o", path, says="exists")
 
 

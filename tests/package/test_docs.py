@@ -10,6 +10,7 @@ from docs.rewrite import BLOCK, PAGES, ROOT, rewritten
 from docs.write_commands import commands_page
 from treemeans import ExKMC, baselines
 from treemeans.cli.app import app
+from treemeans.cli.fit_command import DEMO_FILE
 
 DOCS = ROOT / "docs"
 TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
@@ -44,6 +45,10 @@ def test_the_picture_in_the_readme_is_of_its_code(monkeypatch):
 
     with Image.open(DOCS / "tree.png") as picture:
         assert picture.info["Description"] == readme_model().to_text()
+
+
+def test_the_included_table_is_that_of_the_docs():
+    assert DEMO_FILE.read_bytes() == (DOCS / "data" / "cdnow.csv").read_bytes()
 
 
 # ---- the README's claims are those of the benchmark pages ---------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from treemeans.cli.console import Console
-from treemeans.files.file_errors import InputError, quoted_path
+from treemeans.files.file_errors import quoted_path
 from treemeans.files.file_formats import format_from_name
 from treemeans.partitioned.readers.pass_timer import bytes_in_words
 
@@ -17,18 +17,12 @@ _COMPRESSION = 4  # size of text, relative to its compressed size, about
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
-def choose_engine(
-    engine: str, path: str | None, columns: Sequence[str] | None, console: Console
-) -> str:
+def choose_engine(engine: str, path: str, columns: Sequence[str] | None, console: Console) -> str:
     """The engine: "memory", "stream" or "dask"."""
     if engine == "dask":
         from treemeans.optional_imports import need
 
         need("dask", "dask")
-    if path is None:
-        if engine not in ("auto", "memory"):
-            raise InputError(f"--demo is small; leave out --engine {engine}.")
-        return "memory"
     if engine != "auto":
         return engine
     if path != "-" and Path(path).is_dir():

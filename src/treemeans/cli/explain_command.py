@@ -44,7 +44,6 @@ def run(
     console: Console,
 ) -> None:
     """Explain the groups of a column, print their rules and SQL, write a report."""
-    assert source.path is not None
     check_outputs([files.model, files.report, sql], force=force)
     if source.options.missing == "drop":
         raise InputError("--missing drop would drop rows that have a label; use keep or median.")

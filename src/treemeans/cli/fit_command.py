@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,9 @@ from treemeans.files.file_schema import ReadOptions
 if TYPE_CHECKING:
     from treemeans.cli.fit_large_file import PartitionedTable
 
-DEMO_CLUSTERS = 3
+DEMO_FILE = Path(__file__).with_name("cdnow.csv")
+"""Customers of a music shop; docs/data/README.md says where the table is from."""
+DEMO_CLUSTERS = 4
 _REPORT_ROWS = 20_000  # rows from which the histograms of a report are made
 _MANY_ROWS = 50_000  # from which ten starts on all rows take long
 
@@ -31,10 +34,12 @@ _MANY_ROWS = 50_000  # from which ten starts on all rows take long
 def check_input(
     path: str | None, clusters: int | None, options: ReadOptions, demo: bool
 ) -> TableInput:
-    """The table that the user asks for: a file, which needs -k, or the demonstration."""
+    """The table that the user asks for: a file, which needs -k, or the included one."""
     if demo == (path is not None):
         raise InputError("Give a file to cluster, or --demo.")
-    if path is not None and clusters is None:
+    if path is None:
+        return TableInput(str(DEMO_FILE), options)
+    if clusters is None:
         raise InputError(
             f"How many clusters? Add -k, for example -k 5; `treemeans choose {path}` helps."
         )
@@ -195,7 +200,6 @@ def _run_partitioned(
     from treemeans.cli.fit_large_file import open_large_file
     from treemeans.partitioned.row_summary import SummarizeRows
 
-    assert source.path is not None
     with open_large_file(
         source.path, source.options, dask=engine == "dask", shown=console.shows_progress
     ) as table:

@@ -1,4 +1,4 @@
-"""The table of a command: a file read into memory as numbers, or the demonstration."""
+"""The table of a command: a file read into memory as numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.cli.console import Console
-from treemeans.columns import Column, Columns
+from treemeans.columns import Columns
 from treemeans.columns.encoded_table import EncodedFrame
 from treemeans.columns.table_schema import TableSchema
 from treemeans.files.file_errors import InputError
@@ -57,16 +57,14 @@ class LoadedTable:
 
 @dataclass(frozen=True)
 class TableInput:
-    """A file and how to read it; without a file, the wines of scikit-learn."""
+    """A file and how to read it."""
 
-    path: str | None
+    path: str
     options: ReadOptions = field(default_factory=ReadOptions)
 
     @property
     def title(self) -> str:
         """Its name, for the report."""
-        if self.path is None:
-            return "Wines of three growers"
         return "Standard input" if self.path == "-" else Path(self.path).name
 
     def load(
@@ -85,8 +83,6 @@ class TableInput:
         methods that take nothing else.
         """
         check_clusters(clusters)
-        if self.path is None:
-            return _demo_table()
         options = self.options
         if as_numbers and options.missing == "keep":
             options = replace(options, missing="median")
@@ -134,12 +130,3 @@ def check_clusters(clusters: int, n_rows: float = math.inf) -> None:
         raise InputError(f"-k must be at least 1; got {clusters}.")
     if n_rows < clusters:
         raise InputError(f"The table has {n_rows} rows, too few for {clusters} clusters.")
-
-
-def _demo_table() -> LoadedTable:
-    from sklearn.datasets import load_wine
-
-    wines = load_wine()
-    columns = tuple(Column(name.replace("_", " ")) for name in wines.feature_names)
-    encoded = EncodedFrame(wines.data, TableSchema((), len(wines.data)), columns, wines.data)
-    return LoadedTable(encoded, is_all_numbers=True)

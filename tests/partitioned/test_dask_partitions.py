@@ -189,7 +189,7 @@ def third_is(bad):
 
 
 BAD = {
-    "sparse": (sparse.csr_array(X[:10]), "Partition 2 is sparse"),
+    "sparse": (sparse.csr_array((10**7, 10**7)), "Partition 2 is sparse and needs 800000.0 GB"),
     "text": (np.full((10, 3), "x", dtype=object), "Partition 2 holds something that is no number"),
     "narrow": (X[:10, :2], r"Partition 2 has the shape \(10, 2\); the others have 3 columns"),
     "nan": (np.where(X[:10] == X[4, 1], np.nan, X[:10]), r"Partition 2 contains NaN \(row 4, col"),

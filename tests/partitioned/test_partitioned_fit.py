@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
@@ -396,6 +397,34 @@ def test_a_dask_array():
     expected = ExKMC(None, reference=CENTERS).fit(X, sample_weight=weights)
     model = ExKMC(None, reference=CENTERS).fit(rows, sample_weight=weights)
     assert_same_with_dask(model, expected, rows)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
+def test_sparse_partitions(form):
+    """The tree and its costs are those of the same rows as a dense table."""
+    import dask
+    import dask.array as da
+
+    rows = form(sparse.random(600, 40, 0.1, format="csr", random_state=0))
+    centers = KMeans(5, n_init=1, random_state=0).fit(rows).cluster_centers_
+    parts = [dask.delayed(rows[first : first + 130]) for first in range(0, 600, 130)]
+    sizes = [130, 130, 130, 130, 80]
+    X = da.concatenate(
+        [
+            da.from_delayed(part, (size, 40), float, meta=form((0, 40)))
+            for part, size in zip(parts, sizes, strict=True)
+        ]
+    )
+    weights = np.random.default_rng(0).random(600).round(2)
+    for how in ({}, {"refine": "local"}):
+        model = ExKMC(5, max_leaf_nodes=12, reference=centers, **how)
+        dense = model.fit(rows.toarray(), sample_weight=weights)
+        wanted = dense.tree_, dense.path_.tolist(), dense.labels_
+        found = model.fit(X, sample_weight=da.from_array(weights, chunks=(sizes,)))
+        assert np.array_equal(found.tree_.threshold, wanted[0].threshold, equal_nan=True)
+        assert np.allclose(found.tree_.costs, wanted[0].costs, rtol=1e-12)
+        assert np.allclose(found.path_.tolist(), wanted[1], rtol=1e-12)
+        assert np.array_equal(found.predict(X).compute(), wanted[2])
 
 
 def test_a_dask_data_frame():

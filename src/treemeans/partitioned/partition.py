@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,10 +16,12 @@ from treemeans.columns import Columns
 from treemeans.columns.dates import dates_as_days
 from treemeans.columns.encode_frame import encode_frame
 from treemeans.columns.frame_values import open_frame
-from treemeans.partitioned.partition_cache import CacheEntry
+from treemeans.partitioned.partition_cache import CacheEntry, available_memory
 from treemeans.reference.given_labels import label_codes, plain_values
 from treemeans.rows import as_points
 from treemeans.rows.dense_points import NUMBER_TYPES
+
+_DENSE_SHARE = 4  # a sparse partition is made dense if it takes at most this part of the memory
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,7 @@ class PartitionSchema:
         if self.columns is not None:
             return self._encoded(number, raw, self.columns)
         if sparse.issparse(raw):
-            raise ValueError(
-                f"Partition {number} is sparse; partitions must be dense arrays or data frames."
-            )
+            raw = _dense(number, raw)
         names = _names_of(raw)
         if self.names is not None and names is not None and names != self.names:
             raise ValueError(
@@ -155,6 +156,17 @@ class PartitionSchema:
             return encode_frame(frame, columns)
         except ValueError as error:
             raise ValueError(f"Partition {number}: {error}") from error
+
+
+def _dense(number: int, rows: Any) -> NDArray[Any]:
+    """A sparse partition as a dense table: the passes read values by column and by row."""
+    n_bytes = math.prod(rows.shape) * rows.dtype.itemsize
+    if n_bytes > available_memory() // _DENSE_SHARE:
+        raise ValueError(
+            f"Partition {number} is sparse and needs {n_bytes / 1e9:.1f} GB as a dense table, more "
+            "than a quarter of the available memory; divide the rows into smaller partitions."
+        )
+    return np.asarray(rows.toarray())
 
 
 def check_weights(number: int, weights: NDArray[np.float64]) -> None:

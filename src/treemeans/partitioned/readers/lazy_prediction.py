@@ -140,7 +140,7 @@ def _of_partition(rows: Any, model: Any, method: str, like: Any, partition_info:
 
 
 def _of_rows(number: int, rows: Any, model: Any, method: str, like: NDArray[Any]) -> Any:
-    if len(rows) == 0:
+    if rows.shape[0] == 0:  # sparse rows have no length
         return like
     with named(number):
         return getattr(model, method)(rows)

@@ -73,7 +73,7 @@ class DaskPartitions(PartitionedRows):
         self.dates = date_columns(X._meta) if self.is_frame else []
         self.booleans = boolean_columns(X._meta) if self.is_frame else []
         self.can_infer = self.is_frame
-        self.needs_schema = self.is_frame and not _is_numbers_or_dates(X._meta)
+        self.needs_schema = self.is_frame and not is_numbers_or_dates(X._meta)
         self._weights = None if sample_weight is None else self._partitioned(sample_weight)
         self._labels: LabelColumn | None = None
 
@@ -317,7 +317,7 @@ def _names(X: Any) -> NDArray[np.object_] | None:
     return None
 
 
-def _is_numbers_or_dates(meta: Any) -> bool:
+def is_numbers_or_dates(meta: Any) -> bool:
     """Whether all columns are numbers, booleans or dates by their type."""
     frame = open_frame(meta)
     if frame is None:

@@ -22,6 +22,12 @@ def _open_spark(X: Any, sample_weight: Any) -> PartitionedRows | None:
     return SparkPartitions.of(X, sample_weight)
 
 
+def _open_ray(X: Any, sample_weight: Any) -> PartitionedRows | None:
+    from treemeans.partitioned.readers.ray_partitions import RayPartitions
+
+    return RayPartitions.of(X, sample_weight)
+
+
 # Package that a type comes from -> what makes parts of it, or None if they are in one memory.
 OPENERS: dict[str, Callable[[Any, Any], PartitionedRows | None]] = {
     "dask": DaskPartitions.of,
@@ -30,6 +36,7 @@ OPENERS: dict[str, Callable[[Any, Any], PartitionedRows | None]] = {
     "duckdb": _open_file,
     "_duckdb": _open_file,
     "pyspark": _open_spark,
+    "ray": _open_ray,
 }
 
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kRoundSteps = 5'000;  // what any round takes besides
 constexpr int kLloydRounds = 4;              // of the halves of a cluster
 constexpr double kMostDissolved = 0.1;       // of the regret of the tree: see dissolve
-constexpr double kTolerance = 1e-4;          // settling ends once a round saves a smaller share
+constexpr double kTolerance = 1e-4;          // `settle` ends once a round saves a smaller share
 
 enum Move { kFeature, kAnywhere, kHere, kExchange, kMoveLeaf, kRelabel, kDissolve };
 

@@ -1,5 +1,5 @@
-// Of a tree that annealing changes: what rows would save on the other side of a cut, and the
-// choice of cuts again.
+// A tree that annealing changes: what its rows would save on the other side of a cut, and how
+// cuts are chosen again.
 #include <algorithm>
 #include <deque>
 

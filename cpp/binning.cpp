@@ -187,7 +187,7 @@ TM_CLONES bool all_finite(const double* TM_RESTRICT v, std::int64_t n) {
   return sum == 0.0;
 }
 
-// ThresholdRange on both sides of what the sample saw, for values it did not see; bytes need none.
+// Room on both sides of what the sample saw, for values it did not see; bytes need none.
 double unit_base(double least, double greatest) {
   if (least >= 0.0 && greatest <= 255.0) return 0.0;
   return least - std::floor((255.0 - (greatest - least)) / 2.0);

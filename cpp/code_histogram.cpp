@@ -12,7 +12,7 @@
 namespace treemeans {
 namespace {
 
-// Whose lines stay in the cache while feature by feature is read.
+// Rows whose lines stay in the cache while feature by feature is read.
 constexpr std::int64_t kRows = sized(1024, 4);
 constexpr int kTogether = 4;  // columns summed in one walk over the rows
 

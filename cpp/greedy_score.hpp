@@ -30,7 +30,7 @@ struct Choices {
   const Choice* of(std::int64_t position) const { return at.get() + position * width; }
 };
 
-// One feature of a node. Only cuts between a row and its own center make the row dearer, so a row
+// One feature of a node. Only cuts between a row and its own center make it cost more, so a row
 // adds to few gaps: its list is walked from the cheapest center to the first on the other side.
 class GapSums {
  public:

@@ -8,7 +8,7 @@
 namespace treemeans {
 namespace {
 
-// Whose row_stats stay in the cache while feature by feature is read.
+// Rows whose row_stats stay in the cache while feature by feature is read.
 constexpr std::int64_t kRows = sized(2048, 4);
 
 template <class Code>

@@ -10,7 +10,7 @@ namespace treemeans {
 
 // A request for a feature of the rows of one group, in bins of values: those between its edges,
 // each without its lower end and with its upper one. Some are not wanted, and passed over.
-// HistogramRequests are sorted by group.
+// Requests are sorted by group.
 struct HistogramRequests {
   std::int64_t n;
   const std::int32_t* group;

@@ -1,4 +1,4 @@
-// What a tree may be beyond costing little: the one object that every search asks whether a leaf
+// The limits on a tree: the one object that every search asks whether a leaf
 // may be cut. A new limit on the sides of a cut goes into `permits`.
 #pragma once
 
@@ -31,7 +31,7 @@ struct Limits {
   bool permits_categories(std::int32_t n) const { return n <= max_categories; }
   // Whether a leaf with so many cuts above it may be cut.
   bool permits_depth(std::int32_t depth) const { return depth < max_depth; }
-  // A row is a row, however light.
+  // A row counts as one, however little it weighs.
   std::int64_t weight(std::int64_t row) const {
     return weights ? std::max<std::int64_t>(weights[row], 1) : 1;
   }

@@ -91,7 +91,7 @@ std::int64_t MutableTree::scan_steps(std::int64_t n_rows) const {
 }
 
 std::int64_t MutableTree::cost() const {
-  constexpr std::int64_t most = std::int64_t{1} << 62;  // twice the dearest price: no sum overflows
+  constexpr std::int64_t most = std::int64_t{1} << 62;  // twice the largest price: no sum overflows
   std::int64_t cost = 0;
   for (const Node& node_data : nodes_) {
     if (!node_data.rows) continue;

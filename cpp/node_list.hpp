@@ -42,7 +42,7 @@ class NodeList {
     return node;
   }
 
-  // Adds the two sides of a leaf, which is one no more. The caller sets its cut.
+  // Adds the two sides of a leaf, which then is no leaf. The caller sets its cut.
   void add_children(std::int32_t leaf, std::vector<Row> left, std::vector<Row> right) {
     const std::int32_t first = add(leaf, std::move(left)), second = add(leaf, std::move(right));
     nodes_[leaf].left = first;

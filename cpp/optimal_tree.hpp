@@ -61,7 +61,7 @@ struct Branch {
 };
 using BranchPtr = std::shared_ptr<const Branch>;
 
-// Raised when the work, the time or the user's patience is spent.
+// Raised when the work or the time is spent, or the user interrupts.
 struct Stopped : std::exception {};
 
 // What is known of V(S, l): its value and a tree, or no more than a lower bound.

@@ -1,4 +1,4 @@
-// Where the points live: the user's table as it is, dense with any strides and number type, or
+// Points: the user's table as it is, dense with any strides and number type, or
 // sparse. The only code that reads it; everything downstream sees doubles, bins or sums.
 #pragma once
 
@@ -73,7 +73,7 @@ class DensePoints : public Points {
  public:
   using Points::Points;
   static constexpr std::int64_t kTileRows = sized(128, 4);
-  // ColumnCache of a tile lie this far apart; not a power of two, or they would fight for cache
+  // Columns of a tile lie this far apart; not a power of two, or they would compete for cache
   // lines.
   static constexpr std::int64_t kTileStride = kTileRows + 8;
   static constexpr std::int32_t kTileColumns = sized(32, 2);

@@ -1,4 +1,4 @@
-// What searches want least of: how a cut is priced from what is summed left of it, and what no cut
+// What searches minimize: how a cut is priced from what is summed left of it, and what no cut
 // within a stretch of bins costs less than. Used where the rows are in memory and, through
 // bindings, where they are in partitions. (ExGreedy's sums by gap between centers are in
 // greedy_score.hpp.)
@@ -7,7 +7,7 @@
 //   kWidth                      how many these are, if known at compile time; else 0
 //   cost(left)                  of a cut
 //   quick_bound(before, after)  no cut costs less whose left side is between these two
-//   bound(before, after)        the same; closer, and dearer to compute
+//   bound(before, after)        the same; tighter, and slower to compute
 // and, for columns of categories (see subset_search.hpp),
 //   kSymmetric                  whether the sides of a cut may be exchanged
 //   each_pair(groups, visit)    calls visit(cost, adds) for every pair of what the two sides may be

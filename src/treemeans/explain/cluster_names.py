@@ -178,7 +178,9 @@ def _number(key: Any, n_clusters: int) -> int:
     except (TypeError, ValueError):
         number = -1
     if not 0 <= number < n_clusters:
-        raise ValueError(f"There is no cluster {key!r}; they are 0 to {n_clusters - 1}.")
+        raise ValueError(
+            f"There is no cluster {key!r}; clusters are numbered 0 to {n_clusters - 1}."
+        )
     return number
 
 
@@ -188,6 +190,6 @@ def _checked_name(name: Any, cluster: int) -> str:
         raise ValueError(f"The name of cluster {cluster} must be a text; got {name!r}.")
     if len(text) > _LONGEST_GIVEN:
         raise ValueError(
-            f"The name of cluster {cluster} has {len(text)} letters; at most {_LONGEST_GIVEN}."
+            f"The name of cluster {cluster} has {len(text)} letters; use at most {_LONGEST_GIVEN}."
         )
     return text

@@ -90,7 +90,7 @@ class Counterfactuals(Sequence[Counterfactual]):
     ----------
     facts : Facts
     X : array or sparse matrix of finite numbers
-    to : the cluster to come to; None for the one at the least distance, for each row
+    to : the cluster to move to; None for the one at the least distance, for each row
     allowed_changes : what may change
 
     Attributes

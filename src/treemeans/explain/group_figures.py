@@ -91,7 +91,7 @@ def _tenths(share: float) -> str:
 
 @dataclass(frozen=True)
 class GroupFigures:
-    """The same for the trees of all sizes of a fit.
+    """Protected columns and limited shares in the trees of all sizes of a fit.
 
     Attributes
     ----------
@@ -103,11 +103,11 @@ class GroupFigures:
     balanced: tuple[tuple[str, str, float, float, Floats], ...] = ()
 
     def protected_at(self, size: int) -> tuple[ProtectedColumn, ...]:
-        """Of one size, by its place among all."""
+        """The protected columns in the tree at this place of the path."""
         return tuple(ProtectedColumn(name, float(of[size])) for name, of in self.protected)
 
     def balanced_at(self, size: int) -> tuple[GroupShare, ...]:
-        """Of one size, by its place among all."""
+        """The limited shares in the tree at this place of the path."""
         return tuple(
             GroupShare(column, value, low, high, tuple(shares[size].tolist()))
             for column, value, low, high, shares in self.balanced

@@ -21,9 +21,9 @@ from treemeans.value_set import ValueSet
 class LeafReasons:
     """The conditions of each leaf in words; all rows of a leaf share them.
 
-    Only a row with a value that was not seen in training, a category or a whole number beyond all
-    others, has words of its own; and where a set is too long to be listed, the rows of each
-    category, which is then among those that are.
+    Two kinds of rows have words of their own: those with a value that was not seen in training (a
+    category, or a whole number beyond all others), and those whose category is in a set too long to
+    be listed in full, where the words include the row's own category.
 
     Parameters
     ----------

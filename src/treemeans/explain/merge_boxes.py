@@ -24,8 +24,8 @@ _PIECES = 2_000  # looked at to see whether a box is covered by others
 def merged(grid: Grid, own: Leaves) -> list[GridBox]:
     """Boxes whose union is that of the leaves ``own``: the fewest, then with fewest conditions.
 
-    Of all boxes that hold no point of another leaf, so that each leaf lies wholly in one of
-    those chosen. Of a tree too large to look at all, some are looked at.
+    They are chosen from all boxes that hold no point of other leaves, so that each leaf lies wholly
+    in one of them; in a very large tree, from some of these boxes.
 
     Parameters
     ----------

@@ -78,8 +78,8 @@ def refuse_missing(X: Any, columns: Columns, *, accept_missing: bool = False) ->
     name = columns[column].name
     if columns[column].kind == "codes" and np.isnan(value):
         raise ValueError(
-            f"{which} has no value for {name}, and no training row lacked one where a split asks; "
-            "fill it in, or call model.with_missing_sides() first."
+            f"{which} has no value for {name}, and a split on it met no missing value in training, "
+            "so it has no side for one; fill it in, or call model.with_missing_sides() first."
         )
     raise ValueError(f"{which} has no number for {name}: {value}.")
 

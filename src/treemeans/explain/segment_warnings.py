@@ -1,4 +1,4 @@
-"""Warnings about segments that people should not rely on, each with what to do.
+"""Warnings about clusters that people should not rely on, each with what to do.
 
 What is warned of here follows from the tree and the sums of its rows; `monitor.segment_checks` adds
 what needs the rows themselves.

@@ -26,7 +26,7 @@ Goal = tuple[ValueSet, ...]
 Rows = NDArray[np.float64]
 """Values of the columns of one feature, (n_columns, n_rows)."""
 
-_FAR = 1e150  # no distance is larger, so that one that is infinite means: cannot be
+_FAR = 1e150  # no distance is larger; an infinite one means that there is no way
 _NEAR = 1e-3  # how much farther than it must, in scales, a number may move to be a short one
 _EXACT = 17  # significant digits that tell any two floats apart
 _MOST_DECIMALS = 12  # of a number that was written by hand

@@ -1,4 +1,4 @@
-"""How many leaves, or clusters, are worth it."""
+"""How many leaves, or clusters, are worth their cost."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def knee(sizes: ArrayLike, costs: ArrayLike, price: float) -> int:
 
     Parameters
     ----------
-    costs : as shares of some whole; a cost that was reached is kept, and none may be known (inf)
+    costs : as shares of some whole, inf where unknown; a cost above an earlier one counts as that
     price : share of the whole that one more must save
 
     Examples

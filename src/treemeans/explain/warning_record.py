@@ -1,4 +1,4 @@
-"""SegmentWarning: one thing that is wrong with segments, and what to do about it."""
+"""SegmentWarning: one thing that is wrong with clusters, and what to do about it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ KINDS = ("single row", "small", "one category", "not compact", "starts")
 
 
 class BadSegmentWarning(UserWarning):
-    """What ``fit`` warns of, one warning with the sentences of all `SegmentWarning`.
+    """The warning that ``fit`` gives: one, with the sentences of all `SegmentWarning`.
 
     Examples
     --------
@@ -20,13 +20,13 @@ class BadSegmentWarning(UserWarning):
 
 @dataclass(frozen=True)
 class SegmentWarning:
-    """A reason not to rely on some segments.
+    """A reason not to rely on some clusters.
 
     Attributes
     ----------
     kind : "single row", "small", "one category", "not compact" or "starts"
-    clusters : that it is about; empty if it is about all
-    what : is wrong; if it is about clusters, the sentence without its subject
+    clusters : those it is about; empty if it is about all
+    what : what is wrong; if it is about clusters, the sentence without its subject
     advice : what to do
     detail : which row or value it is, as far as the model knows; neither files nor reports hold it
 

@@ -138,5 +138,5 @@ def test_bad_parameters():
         model.alternatives(X, 0)
     with pytest.raises(ValueError, match=r"0\.01 is 1 %; got -1"):
         model.alternatives(X, within=-1)
-    with pytest.raises(ValueError, match=r"^alternatives grows trees of ExKMC"):
+    with pytest.raises(ValueError, match=r"^alternatives grows the tree again, .* this is a CUBT"):
         treemeans.baselines.CUBT(3).fit(X).alternatives(X)

@@ -192,7 +192,7 @@ def test_loaded_models_and_what_they_lack(tmp_path):
     ExKMC(3, reference=pipe).fit(X).save(tmp_path / "other.json")
     with pytest.raises(ValueError, match=r"pipeline; .*the model that was fitted\.$"):
         treemeans.load(tmp_path / "other.json").stability(X, 5)
-    with pytest.raises(ValueError, match="CUBT grows them otherwise"):
+    with pytest.raises(ValueError, match="this is a CUBT"):
         baselines.CUBT(3).fit(X).stability(X)
     tree = ExKMC(3, base_tree=model.tree_).fit(X)
     assert tree.stability(X, 3).n_resamples == 3

@@ -123,7 +123,7 @@ class _Search:
                     waiting.append(more)
 
     def ratio(self, cost: float) -> float:
-        """A cost over the model's; of labels, 1 and the share of rows that are wrong beyond."""
+        """A cost over the model's; for labels, 1 plus the additional share of wrong rows."""
         return 1.0 + (cost - self.own.cost) / self._unit if self._unit > 0 else 1.0
 
     def names(self, groups: frozenset[int]) -> tuple[str, ...]:

@@ -13,14 +13,14 @@ from treemeans.explain.to_frame import data_frame
 
 @dataclass(frozen=True)
 class Alternative:
-    """A tree that could stand for the model's.
+    """A tree that could replace the model's.
 
     Attributes
     ----------
     model : fitted, of the same class, to use in its place
     columns : names of the columns that its tree cuts
-    cost_ratio : its cost, divided by that of the model; of labels, 1 and the share of rows that are
-        wrong beyond
+    cost_ratio : its cost, divided by that of the model; for labels, 1 plus the additional share of
+        rows in a wrong cluster
     agreement : share of the rows that are in the same cluster as in the model
     """
 
@@ -45,7 +45,7 @@ class Alternatives(Sequence[Alternative]):
     ----------
     own : the model itself
     others : tuple of Alternative
-    within : share of the cost that they may cost more
+    within : how much more they may cost, as a share of the cost
     n_fits : trees that were grown to find them
     """
 

@@ -104,7 +104,7 @@ class DriftCounter:
     def result(self, limits: DriftLimits) -> Drift:
         """What has changed, of all rows that were counted."""
         if not self.n_rows:
-            raise ValueError("The table has no rows; there must be some.")
+            raise ValueError("The table has no rows; pass one that has some.")
         return Drift(
             n_rows=self.n_rows,
             n_training_rows=float(self.model.tree_.weight[0]),

@@ -16,7 +16,7 @@ class DriftLimits:
 
     Attributes
     ----------
-    psi : population stability index of a column, or of the rules, from which on it has drifted
+    psi : population stability index from which on a column, or the shares of the rules, has drifted
     outside : share of rows outside the training range of a column, or with an unseen category,
         beyond the share in training
     cost_ratio : mean cost of a row now, over that in training

@@ -1,4 +1,4 @@
-"""What a fitted model can do while its segments are in use."""
+"""What a fitted model can do while its clusters are in use."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ fewer clusters.
         They are added to ``warnings_``: clusters that are no more compact than those of k-means
         on the same columns, each shuffled by itself; and, if the reference does not say, whether
         its starts disagree. Looks at up to 2,000 rows, and takes about a second at most. Reports
-        with a table do this by themselves, and ``fit`` does where it takes little of its time, on
-        tables of a million values or more.
+        with a table do this by themselves. ``fit`` makes a shorter comparison with shuffled
+        columns, of a few rows on most tables.
 
         Parameters
         ----------
@@ -248,11 +248,10 @@ fewer clusters.
     ) -> Self:
         """The same segmentation on new rows; clusters keep their numbers, names and colours.
 
-        K-means (k-medians, spherical k-means) goes on from the centers of this model, in the same
-        space, and a tree of the same size is grown for its clusters. Centers that would hardly
-        move stay where they are, so the same rows give the same clusters. Each cluster is matched
-        with an old one; ``changes_`` of the new model says which are kept, new, gone, split or
-        merged.
+        K-means (k-medians, spherical k-means) starts from the centers of this model, in the same
+        space, and a tree of the same size is grown for its clusters. Centers that would hardly move
+        stay where they are, so the same rows give the same clusters. Each cluster is matched with
+        an old one; ``changes_`` of the new model says which are kept, new, gone, split or merged.
 
         Parameters
         ----------
@@ -336,12 +335,12 @@ fewer clusters.
     ) -> Stability:
         """Whether the clusters are real: what becomes of them on resamples of the table.
 
-        On each resample k-means goes on from the reference's centers (and from fresh ones, in case
-        that is better), and the tree is grown again with the model's parameters. A search takes
-        200 rounds, unless ``search_rounds`` says otherwise. Then the clusters are matched with the
-        model's own, one to one. A pipeline of the reference is not fitted again. With
-        k-medians or the cosine as cost, their centers go on in the same way; labels and other
-        costs that are given stay, and only the tree is grown again.
+        On each resample k-means starts from the reference's centers (and from fresh ones, in case
+        that is better), and the tree is grown again with the model's parameters. A search takes 200
+        rounds, unless ``search_rounds`` says otherwise. Then the clusters are matched with the
+        model's own, one to one. A pipeline of the reference is not fitted again. With k-medians or
+        the cosine as cost, their centers are moved in the same way; labels and other given costs
+        stay, and only the tree is grown again.
 
         Parameters
         ----------
@@ -408,8 +407,8 @@ fewer clusters.
         n : int, default=5
             Most trees to return.
         within : float, default=0.01
-            Share of the cost that they may cost more; of labels (``cost="labels"``), share of the
-            rows that may be wrong beyond those that are.
+            How much more they may cost, as a share of the cost; for labels (``cost="labels"``), the
+            additional share of rows that may be in a wrong cluster.
         sample_weight : array of shape (n_samples,), optional
         verbose : int, default=1
             1 shows a progress bar on a terminal. Ctrl-C keeps what is found.

@@ -75,7 +75,7 @@ def _check_rows(X: Any) -> None:
 
 
 def _check(model: Any, n_clusters: Any, keep_structure: bool) -> None:
-    """Say in one sentence what stands in the way of a refit."""
+    """Refuse, in one sentence, a refit that is not possible."""
     if n_clusters is not None and (not is_integer(n_clusters) or n_clusters < 1):
         raise ValueError(f"n_clusters must be an integer of at least 1; got {n_clusters!r}.")
     record = model._fit_result
@@ -143,7 +143,7 @@ def _numbers(model: Any, X: Any) -> Any:
 def _space(old: Reference, rows: Any, raw: Any) -> Any:
     if old.pipeline is None and isinstance(rows, np.ndarray) and np.isnan(rows).any():
         raise ValueError(
-            "X has missing values, which the training rows had not, so that k-means has no "
+            "X has missing values, but the training rows had none, so k-means has no "
             "distance for them; fill them in, or fit a new model."
         )
     return rows if old.pipeline is None else old.space(rows, raw)
@@ -233,7 +233,7 @@ def _structure(
     """Parameters with which a fit makes the cuts of the model, at thresholds moved a little."""
     if not hasattr(model, "base_tree"):
         name = type(model).__name__
-        raise ValueError(f"keep_structure=True is for trees of ExKMC; {name} grows its own.")
+        raise ValueError(f"keep_structure=True needs a model of ExKMC; this is a {name}.")
     X, space, weights = rows
     threads = n_threads(model.n_jobs)
     regrets = centered_prices(reference.cost, space, reference.centers, threads)[2]

@@ -47,7 +47,7 @@ class Resampler:
     A resample is the table with other weights: no row is copied, and the bins of the table are made
     once. Resample ``i`` depends on the seed and ``i`` alone, not on threads.
 
-    The reference is warm-started: k-means goes on from the model's own centers. Alone that would
+    The reference is warm-started: k-means starts from the model's own centers. Alone that would
     hide that another optimum is as good, so on a sample of the resample it is compared with fresh
     starts; where one of those is better, both are finished and the better one is taken. Labels, and
     other costs that are given, stay as they are.
@@ -119,7 +119,7 @@ def in_threads(
 
     Parameters
     ----------
-    tell : is told how many are done
+    tell : called with the number that are done
     """
     found: dict[int, _Result] = {}
     with one_thread(), ThreadPoolExecutor(n_threads) as pool:

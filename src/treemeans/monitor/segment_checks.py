@@ -75,7 +75,7 @@ def sampled_rows(
 def look_in_passing(
     rows: Any, weights: Floats | None, centers: Floats
 ) -> tuple[SegmentWarning, ...]:
-    """The comparison with shuffles as a part of a fit, of which it takes little time.
+    """The comparison with shuffles that every fit makes, shorter than that of ``check_segments``.
 
     First one shuffle of a few rows is clustered: where it costs much more than the rows themselves,
     there is nothing to warn of, and most tables end here. The others are compared with up to five

@@ -3,7 +3,7 @@
 Shuffling every column by itself keeps what values there are, and removes what columns have to do
 with each other. K-means finds clusters there as well; if its clusters of the table are no more
 compact, the table shows no clusters beyond what single columns do (the reference distribution of
-Tibshirani, Walther and Hastie 2001, by permutation). A single column may show groups all the same:
+Tibshirani, Walther and Hastie 2001, by permutation). A single column may still show groups:
 the table is warned of only if its clusters are no more compact than in uniform columns of the same
 variance either, where there are none.
 """
@@ -91,7 +91,7 @@ def shuffle_warnings(
                 "not compact",
                 tuple(test.loose),
                 f"{verb} no more compact than shuffled rows near the same center",
-                "the rest of the rows rather than a segment: try another number of clusters",
+                "it may be the rest of the rows and not a cluster; try another number of clusters",
             )
         ]
     return []

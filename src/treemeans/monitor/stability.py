@@ -47,7 +47,7 @@ def measure_stability(
 ) -> Stability:
     """Fit the model to resamples of X, and compare; ``ExKMC.stability`` says what is measured.
 
-    ``tell`` is told how many resamples are done.
+    ``tell`` is called with the number of resamples that are done.
     """
     if not is_integer(n_resamples) or n_resamples < 1:
         raise ValueError(f"n_resamples must be an integer of at least 1; got {n_resamples!r}.")
@@ -260,7 +260,8 @@ def _cut(
     low = high = float("nan")
     interval = ""
     if len(known):
-        # Thresholds that occurred: one between two days or whole numbers would be none.
+        # Thresholds that occurred: one between two days or whole numbers would be no valid
+        # threshold.
         low, high = (float(x) for x in np.quantile(known, _INTERVAL, method="nearest"))
         digits = 15 if reader.columns[feature].is_date else 6
         words = [reader.value(feature, float(f"{x:.{digits}g}")) for x in (low, high)]

@@ -54,7 +54,7 @@ class RuleStability:
 
     Attributes
     ----------
-    cluster : that the rule is of
+    cluster : the rule's cluster
     text : the rule, in words
     returned : share of the resamples
     """
@@ -117,7 +117,7 @@ class Stability:
     cuts : tuple of CutStability, in the order of the nodes
     features : tuple of FeatureUse, the most used first
     n_resamples : resamples that were fitted
-    n_asked : resamples that were asked for; more, if Ctrl-C ended it
+    n_asked : resamples that were asked for; more than ``n_resamples`` if Ctrl-C ended the run
     method : "bootstrap" or "subsample"
     """
 

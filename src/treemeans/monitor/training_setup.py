@@ -86,7 +86,7 @@ class TrainingSetup:
         return self.growing(data).as_expanded()
 
     def growing(self, data: TrainingData) -> InMemoryTree:
-        """The same, with its rows."""
+        """The grown tree, with its rows."""
         with Progress("", 1, enabled=False) as silent:
             grown = grow(data, self.base, self.n_leaves, silent)
             if self.refine == "none":
@@ -144,7 +144,7 @@ def _refuse_unknown(model: Any, X: Any, what: str) -> None:
     """Say in one sentence what a model lacks for its tree to be grown again."""
     if not hasattr(model, "base_tree"):
         name = type(model).__name__
-        raise ValueError(f"{what} grows trees of ExKMC again; {name} grows them otherwise.")
+        raise ValueError(f"{what} grows the tree again, which only ExKMC can do; this is a {name}.")
     if as_partitioned(X, None) is not None:
         raise ValueError(f"{what} needs rows in memory; pass an array or frame of a sample.")
     if isinstance(model._fit_result.reference.pipeline, NotSaved):

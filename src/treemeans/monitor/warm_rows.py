@@ -21,12 +21,12 @@ Floats = NDArray[np.floating[Any]]
 
 
 class WarmRows(Protocol):
-    """What stability and refits ask of rows, whatever the cost.
+    """What stability and refits need of rows, for every kind of cost.
 
     Attributes
     ----------
     weights : of the rows
-    shift : what centers in the space of the reference are larger by
+    shift : what to add to a center to have it in the space of the reference
     """
 
     @property
@@ -35,7 +35,7 @@ class WarmRows(Protocol):
 
     @property
     def shift(self) -> Floats | float:
-        """What centers in the space of the reference are larger by."""
+        """What to add to a center to have it in the space of the reference."""
 
     def run(self, centers: Floats, max_iter: int) -> Clustering:
         """Lloyd's algorithm from these centers on."""

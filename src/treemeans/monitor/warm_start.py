@@ -1,4 +1,4 @@
-"""K-means, or its like for another cost, that goes on from the centers of a model."""
+"""K-means, or the same algorithm for another cost, started from the centers of a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CANDIDATES = 8  # rows that are tried for each new center
 def move_centers(
     rows: Any, weights: Floats | None, centers: Floats, n_clusters: int, cost: str = "kmeans"
 ) -> Floats:
-    """Centers of k-means on these rows, from those of an earlier clustering on.
+    """Centers of k-means on these rows, started from those of an earlier clustering.
 
     With another cost around centers (k-medians, cosine), the centers that lower that cost.
 

@@ -119,7 +119,7 @@ CALLED = {"kmeans": "k-means", "kmedians": "k-medians", "cosine": "spherical k-m
 def fit_reference(
     X: NDArray[np.float64], clusters: int, scale: str, seed: int, cost: str = "kmeans"
 ) -> Any:
-    """K-means, or its like for another cost, fitted once for all trees that explain it."""
+    """K-means, or the same for another cost, fitted once for all trees that explain it."""
     from treemeans.reference import KMedians, SphericalKMeans
 
     pipeline = _kmeans_pipeline(len(X), clusters, scale, seed)

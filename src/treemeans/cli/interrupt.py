@@ -45,16 +45,16 @@ def raise_keyboard_interrupt() -> None:
 
 
 def end_silently() -> None:
-    """Let Ctrl-C end the process without a word, once all is done but for leaving Python."""
+    """Let Ctrl-C end the process without a message, once only leaving Python is left to do."""
     _replace(signal.default_int_handler, signal.SIG_DFL)
     _replace(_exit, signal.SIG_DFL)
 
 
 def leave_at_once(code: int) -> None:
-    """End the process of a command that has failed, when it has cleaned up and said so.
+    """End the process of a command that has failed, cleaned up and printed its error.
 
-    A thread of a library may still wait for standard input. Python would end it, which C++ answers
-    by aborting the process.
+    A thread of a library may still wait for standard input. Python would end it, and the C++
+    runtime would then abort the process.
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or not there

@@ -9,8 +9,8 @@ from typing import Any, Self
 class LiveProgress:
     """``with LiveProgress("k-means", None, enabled) as progress: ...``.
 
-    The clock runs even while a single call works for minutes. Where nobody knows the total
-    (None), there is no bar. The line disappears at the end.
+    The clock runs even while a single call works for minutes. Without a total (None), there is
+    no bar. The line disappears at the end.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def print_schema(
 
 
 def check_clusters(clusters: int, n_rows: float = math.inf) -> None:
-    """Refuse a number of clusters that cannot be."""
+    """Refuse a number of clusters that is impossible for the table."""
     if clusters < 1:
         raise InputError(f"-k must be at least 1; got {clusters}.")
     if n_rows < clusters:

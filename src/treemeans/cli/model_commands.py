@@ -38,7 +38,7 @@ def rules(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """The rules of each cluster, in words."""
+    """Print the rules of each cluster, in words."""
     from treemeans.cli import show_command
 
     chosen = show_command.SavedModel(model, leaves, names, all_categories)
@@ -55,7 +55,7 @@ def text(
     out: MaybeOut = None,
     force: Force = False,
 ) -> None:
-    """The tree as text."""
+    """Print the tree as text."""
     from treemeans.cli import show_command
 
     chosen = show_command.SavedModel(model, leaves, names, all_categories)
@@ -67,7 +67,7 @@ def sql(
     model: Model,
     dialect: Dialect = "postgresql",
     table: Annotated[
-        str | None, typer.Option(help="Table to select from; none: the bare expression.")
+        str | None, typer.Option(help="Table to select from; without it, the expression alone.")
     ] = None,
     form: Annotated[Form, typer.Option(help="One CASE, or a WHERE for each cluster.")] = Form.case,
     one_hot: Annotated[
@@ -79,7 +79,7 @@ def sql(
     out: MaybeOut = None,
     force: Force = False,
 ) -> None:
-    """The clusters as SQL, to compute them in a database."""
+    """Print the clusters as SQL, to compute them in a database."""
     from treemeans.cli import show_command
 
     chosen = show_command.SavedModel(model, leaves, names)
@@ -97,7 +97,7 @@ def plot(
     force: Force = False,
     console: Notes,
 ) -> None:
-    """The tree as a picture (.png, .svg or .pdf)."""
+    """Draw the tree (.png, .svg or .pdf)."""
     from treemeans.cli import show_command
 
     chosen = show_command.SavedModel(model, leaves, names)
@@ -107,7 +107,7 @@ def plot(
 def onnx(
     *, model: Model, out: Out, leaves: Size = None, force: Force = False, console: Notes
 ) -> None:
-    """The tree as an ONNX model."""
+    """Write the tree as an ONNX model."""
     from treemeans.cli import show_command
 
     show_command.onnx(model, leaves, out, force, console)
@@ -117,21 +117,22 @@ def report(
     *,
     model: Model,
     data: Annotated[
-        str | None, typer.Argument(help="The table it was fitted to, for histograms.")
+        str | None, typer.Argument(help="The table the model was fitted to, for histograms.")
     ] = None,
     out: Out = "report.html",
     rows: Rows = 0,
     stability: Annotated[
-        bool, typer.Option("--stability", help="Add a panel: do the groups come back?")
+        bool,
+        typer.Option("--stability", help="Add a panel: whether resamples give the same groups."),
     ] = False,
     alternatives: Annotated[
-        bool, typer.Option("--alternatives", help="Add a tab: other trees as good.")
+        bool, typer.Option("--alternatives", help="Add a tab: other trees that are as good.")
     ] = False,
     names: Names = None,
     force: Force = False,
     console: Notes,
 ) -> None:
-    """A page about the model for a browser: tree, rules, what would move a row."""
+    """Write a page about the model for a browser: groups, tree, rules."""
     from treemeans.cli import show_command
 
     chosen = show_command.SavedModel(model, None, names)

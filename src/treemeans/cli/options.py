@@ -56,7 +56,7 @@ class Form(StrEnum):
 
 
 class ShownAs(StrEnum):
-    """How clusters are called."""
+    """What clusters are called."""
 
     numbers = "numbers"
     names = "names"
@@ -111,7 +111,7 @@ Leaves = Annotated[
     typer.Option(
         "--leaves",
         "--max-leaf-nodes",
-        help="Leaves of the tree; by default the number that `fit` suggests.",
+        help="Number of leaves of the tree; by default the suggested number.",
     ),
 ]
 ScaleBy = Annotated[
@@ -121,7 +121,13 @@ ScaleBy = Annotated[
         "or rank of skewed ones if the table has categories or missing values."
     ),
 ]
-RefineBy = Annotated[Refine, typer.Option(help="Look for a better tree of the same size.")]
+RefineBy = Annotated[
+    Refine,
+    typer.Option(
+        help="Look for a better tree of the same size: local changes the tree that was grown, "
+        "search also grows others, optimal also proves how good the tree is."
+    ),
+]
 WithMissing = Annotated[
     Missing,
     typer.Option(
@@ -136,7 +142,8 @@ AsText = Annotated[
 AsNumber = Annotated[str | None, typer.Option("--number", help="Columns to read as numbers.")]
 AsDate = Annotated[str | None, typer.Option("--date", help="Columns to read as dates.")]
 AsCategory = Annotated[
-    str | None, typer.Option("--category", help="Columns to use as categories, even numbers.")
+    str | None,
+    typer.Option("--category", help="Columns to use as categories, even if they are numbers."),
 ]
 MinSize = Annotated[
     float | None,
@@ -149,15 +156,15 @@ MaxSize = Annotated[
 Balance = Annotated[
     list[str] | None,
     typer.Option(
-        help="Share of a group in every cluster, like gender=0.3:0.7 for each value of a column, "
-        "or gender:f=0.3:0.7 for one; can be given several times."
+        help="Least and largest share of a group in every cluster: gender=0.3:0.7 for each value "
+        "of a column, gender:f=0.3:0.7 for one value; can be given several times."
     ),
 ]
 Protected = Annotated[
     str | None,
     typer.Option(
-        help="Columns, separated by commas, that no rule may use; it is told how much of them the "
-        "clusters reveal all the same. --exclude them too to keep them out of the clustering."
+        help="Columns, separated by commas, that no rule may use; the rules say how much of them "
+        "the clusters still reveal. Use --exclude too to keep them out of the clustering."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of k-means.")]
@@ -174,14 +181,16 @@ Rows = Annotated[
 AllCategories = Annotated[
     bool, typer.Option("--all-categories", help="List all categories of a set, not the first six.")
 ]
-Size = Annotated[int | None, typer.Option("--leaves", help="A smaller tree of the same fit.")]
+Size = Annotated[
+    int | None, typer.Option("--leaves", help="Number of leaves; a smaller tree of the same fit.")
+]
 Exact = Annotated[bool, typer.Option("--exact", help="Do not round thresholds to short numbers.")]
 Dialect = Annotated[
     str, typer.Option(help="postgresql, duckdb, sqlite, bigquery, snowflake, spark, mysql or tsql.")
 ]
 ModelOut = Annotated[str | None, typer.Option("--out", "-o", help="Write the model here.")]
 PlotOut = Annotated[str | None, typer.Option(help="Write the plot here (.png, .svg, .pdf).")]
-FittedTable = Annotated[str, typer.Argument(help="The table it was fitted to.")]
+FittedTable = Annotated[str, typer.Argument(help="The table the model was fitted to.")]
 
 
 def _column_kinds(

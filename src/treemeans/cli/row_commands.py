@@ -32,11 +32,13 @@ def predict(
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="CSV, TSV, Parquet or Arrow file to write.")
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Add a column that says why.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Add a column that says why a row is in its cluster.")
+    ] = False,
     confidence: Annotated[
         bool,
         typer.Option(
-            "--confidence", help="Add how near rows are to a cut, and to the next cluster."
+            "--confidence", help="Add columns: how near a row is to a cut, and to the next cluster."
         ),
     ] = False,
     shown_as: As = ShownAs.numbers,
@@ -52,7 +54,7 @@ def predict(
         bool,
         typer.Option(
             "--accept-missing",
-            help="Send values that were never missing in training where most rows went.",
+            help="Send values that were never missing in training to the side of most rows.",
         ),
     ] = False,
     force: Force = False,
@@ -79,17 +81,24 @@ def drift(
     model: Model,
     data: Data,
     psi: Annotated[
-        float, typer.Option(help="PSI of a column, or of the rules, that counts as drift.")
+        float, typer.Option(help="PSI of a column, or of the rules, from which on it is drift.")
     ] = 0.25,
     outside: Annotated[
         float,
-        typer.Option(help="Share of rows outside the training range, or of unseen categories."),
+        typer.Option(
+            help="Share of rows outside a column's training range, or with an unseen category, "
+            "beyond the share in training, from which on it is drift."
+        ),
     ] = 0.05,
     cost_ratio: Annotated[
-        float, typer.Option("--cost-ratio", help="Cost of a row now, over that in training.")
+        float,
+        typer.Option(
+            "--cost-ratio",
+            help="Mean cost of a row over that in training, from which on it is drift.",
+        ),
     ] = 1.5,
     level: Annotated[
-        float, typer.Option(help="Probability of an alarm if nothing has changed.")
+        float, typer.Option(help="Probability that drift is reported if nothing has changed.")
     ] = 0.01,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Write a page for a browser (.html) here.")
@@ -98,7 +107,7 @@ def drift(
     force: Force = False,
     console: Printing,
 ) -> None:
-    """What has changed in new rows, of a file of any size; exit code 3 above a limit."""
+    """Say what has changed in new rows since the fit; exit code 3 if a limit is exceeded."""
     from treemeans.cli import drift_command
     from treemeans.cli.show_command import SavedModel
     from treemeans.monitor.drift_result import DriftLimits
@@ -114,14 +123,18 @@ def refit(
     data: Data,
     out: Annotated[str, typer.Option("--out", "-o", help="Write the new model here.")],
     clusters: Annotated[
-        int | None, typer.Option("-k", "--clusters", help="Clusters; as many as before by default.")
+        int | None,
+        typer.Option("-k", "--clusters", help="Number of clusters; by default that of the model."),
     ] = None,
     keep_structure: Annotated[
         bool,
         typer.Option("--keep-structure", help="Keep the cuts, and move only their thresholds."),
     ] = False,
     shared: Annotated[
-        str | None, typer.Option(help="File of rows to match clusters on; by default, centers.")
+        str | None,
+        typer.Option(
+            help="File of rows to match old and new clusters on; by default centers are matched."
+        ),
     ] = None,
     names: Names = None,
     force: Force = False,
@@ -146,7 +159,7 @@ def refit(
 def diff(
     *,
     old: Model,
-    new: Annotated[str, typer.Argument(help="Another one, such as `treemeans refit` writes.")],
+    new: Annotated[str, typer.Argument(help="Another model, such as `treemeans refit` writes.")],
     data: Data,
     plot: Annotated[
         str | None, typer.Option(help="Write a picture of the flow of rows here.")
@@ -155,7 +168,7 @@ def diff(
     force: Force = False,
     console: Printing,
 ) -> None:
-    """What changed between two models: which rows moved, and which rules."""
+    """Compare two models: which rows changed their cluster, and which rules changed."""
     from treemeans.cli import refit_command
 
     refit_command.diff(old, new, data, plot, out, force, console)
@@ -176,7 +189,7 @@ def stability(
     force: Force = False,
     console: Printing,
 ) -> None:
-    """Whether the clusters are real: whether resamples of the table give them again."""
+    """Measure whether resamples of the table give the same clusters again."""
     from treemeans.cli import show_command, stability_command
 
     chosen = show_command.SavedModel(model, leaves, names)
@@ -189,7 +202,7 @@ def alternatives(
     data: FittedTable,
     number: Annotated[int, typer.Option("-n", "--number", min=1, help="Trees to show.")] = 5,
     within: Annotated[
-        float, typer.Option(min=0, help="Share of the cost that they may cost more.")
+        float, typer.Option(min=0, help="How much more they may cost, as a share of the cost.")
     ] = 0.01,
     leaves: Size = None,
     names: Names = None,
@@ -200,7 +213,7 @@ def alternatives(
     force: Force = False,
     console: Printing,
 ) -> None:
-    """Other trees as good as this one that cut other columns, side by side."""
+    """Find other trees that are as good but cut other columns."""
     from treemeans.cli import alternatives_command, show_command
 
     chosen = show_command.SavedModel(model, leaves, names)

@@ -18,9 +18,9 @@ from treemeans.files.read_table import read_table
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A model file, and what a command wants of it.
+    """A model file, and how a command shows it.
 
-    A number of leaves, names from a file, and whether conditions list all categories of a set.
+    That is a number of leaves, names from a file, and whether conditions list all categories.
     """
 
     path: str

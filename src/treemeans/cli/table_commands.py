@@ -51,7 +51,9 @@ def fit(
             "standard input."
         ),
     ] = None,
-    clusters: Annotated[int | None, typer.Option("-k", "--clusters", help="Clusters.")] = None,
+    clusters: Annotated[
+        int | None, typer.Option("-k", "--clusters", help="Number of clusters.")
+    ] = None,
     leaves: Leaves = None,
     columns: Columns = None,
     kinds: ColumnKinds,
@@ -68,14 +70,19 @@ def fit(
     exact: Exact = False,
     engine: Annotated[
         Engine,
-        typer.Option(help="memory, stream (for large files) or dask; auto chooses by size."),
+        typer.Option(
+            help="Where rows are kept: memory, stream (a scratch file, for tables larger than "
+            "memory) or dask; auto chooses by size."
+        ),
     ] = Engine.auto,
     seed: Seed = 0,
     names: Names = None,
     out: ModelOut = None,
     report: Annotated[str | None, typer.Option(help="Write an HTML report here.")] = None,
     rows: Rows = 0,
-    demo: Annotated[bool, typer.Option("--demo", help="Use an included table.")] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Use an included table (wines) instead of a file.")
+    ] = False,
     force: Force = False,
     console: Printing,
 ) -> None:
@@ -102,19 +109,27 @@ def explain(
     labels: Annotated[str, typer.Option("--labels", help="Column that holds the group of a row.")],
     leaves: Annotated[
         int | None,
-        typer.Option("--leaves", help="Leaves of the tree; by default where more help little."),
+        typer.Option(
+            "--leaves", help="Number of leaves of the tree; by default the suggested number."
+        ),
     ] = None,
     columns: Annotated[
-        str | None, typer.Option(help="Columns to explain by, separated by commas.")
+        str | None, typer.Option(help="Columns to explain by, separated by commas; all by default.")
     ] = None,
     kinds: ColumnKinds,
     missing: WithMissing = Missing.keep,
     cost: Annotated[
         ExplainCost,
-        typer.Option(help="Count rows in another group, or squared distances to group means."),
+        typer.Option(
+            help="What the tree lowers: the rows in another group (labels), or the squared "
+            "distances to the means of groups (kmeans)."
+        ),
     ] = ExplainCost.labels,
     noise: Annotated[
-        Noise, typer.Option(help="Rows labelled -1 or nothing: leave out, or make a group.")
+        Noise,
+        typer.Option(
+            help="Rows labelled -1, or without a label: leave them out, or make them a group."
+        ),
     ] = Noise.ignore,
     refine: RefineBy = Refine.none,
     exact: Exact = False,
@@ -133,7 +148,7 @@ def explain(
     force: Force = False,
     console: Printing,
 ) -> None:
-    """Explain groups that are in a column: rules, SQL and a report."""
+    """Explain the groups that a column of the table holds: rules, SQL and a report."""
     from treemeans.cli import explain_command
     from treemeans.cli.load_table import TableInput
 
@@ -163,7 +178,7 @@ def choose(
     force: Force = False,
     console: Printing,
 ) -> None:
-    """Costs and stability for numbers of clusters and leaves, with suggestions for both."""
+    """Compare numbers of clusters by cost and stability; suggest clusters and leaves."""
     from treemeans.cli import choose_command
     from treemeans.cli.load_table import TableInput
 
@@ -176,10 +191,14 @@ def choose(
 def compare(
     *,
     data: Data,
-    clusters: Annotated[int, typer.Option("-k", "--clusters", help="Clusters.")],
+    clusters: Annotated[int, typer.Option("-k", "--clusters", help="Number of clusters.")],
     leaves: Annotated[
         int | None,
-        typer.Option("--leaves", "--max-leaf-nodes", help="Leaves of the trees; 2 -k by default."),
+        typer.Option(
+            "--leaves",
+            "--max-leaf-nodes",
+            help="Number of leaves of the trees; by default twice -k.",
+        ),
     ] = None,
     columns: Columns = None,
     kinds: ColumnKinds,
@@ -191,7 +210,7 @@ def compare(
     seed: Seed = 0,
     console: Printing,
 ) -> None:
-    """Costs of ExKMC, CART, a KD-tree and others at the same number of leaves.
+    """Compare trees of ExKMC, CART, a KD-tree and others with the same number of leaves.
 
     Kauri (gemclus) and ShallowTree are among them if they are installed.
     """

@@ -1,7 +1,7 @@
 """Fits on rows that are never in one memory: on a Dask cluster, or in files larger than memory.
 
 The rows are split into *partitions*. A fit is a sequence of *passes*; every pass is one
-`MapReduceStep`, a small object that travels to each partition. ``map`` runs where the rows are and
+`MapReduceStep`, a small object that is sent to each partition. ``map`` runs where the rows are and
 returns something small; ``reduce`` combines two results, on the way back or on the driver (the
 process that called ``fit``). Nearly all results are integers in fixed point, and sums of integers
 do not depend on their order: the tree is the same, bit for bit, for any partitions, workers and

@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class MapReduceStep(ABC, Generic[Result]):
-    """What one pass computes: a small, picklable dataclass that travels to every partition.
+    """What one pass computes: a small, picklable dataclass that is sent to every partition.
 
     A step changes nothing, and the same partition gives the same result every time: a partition
     whose worker is lost is mapped again.

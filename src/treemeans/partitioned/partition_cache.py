@@ -42,7 +42,7 @@ class PartitionCache:
     def keep(
         self, number: int, name: str, key: Hashable, value: Any, n_bytes: int, spare: bool
     ) -> bool:
-        """Keep a value if there is room for it; one of the same name goes.
+        """Keep a value if there is room for it; one of the same name is dropped.
 
         ``spare``: it is large and quick to make again, so half of the budget is left to others.
         """

@@ -146,7 +146,7 @@ class SumCosts(MapReduceStep[CostTotals]):
 
     @classmethod
     def of(cls, reference: Reference, summary: RowSummary) -> Self:
-        """For the rows of a summary."""
+        """The step for the rows of a summary."""
         weights = None
         if summary.weighted:
             weights = Scales.of(0.0, 0.0, summary.weight, summary.integer_weights)

@@ -87,7 +87,7 @@ def check_base(base_tree: str | ThresholdTree) -> None:
 def fit_partitioned(
     rows: PartitionedRows, options: PartitionedFitOptions, *, short: bool
 ) -> tuple[FitResult, int]:
-    """Fit a tree on partitioned rows; its record, and the number of rounds of a search.
+    """Fit a tree on partitioned rows; return its `FitResult` and the rounds of a search.
 
     ``short``: whether thresholds are rounded as far as their gaps allow.
     """

@@ -45,7 +45,7 @@ class FixedPointColumns:
         weight: float,
         integer_weights: bool,
     ) -> Self:
-        """For columns between ``low`` and ``high``, and rows of total weight ``weight``."""
+        """The fixed point of columns between ``low`` and ``high``, for a total ``weight``."""
         shift = low / 2 + high / 2
         reach = np.maximum(high - shift, shift - low)
         copies = bool(integer_weights and weight < 2**31)

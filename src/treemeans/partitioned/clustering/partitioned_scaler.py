@@ -39,13 +39,13 @@ class SumMoments(MapReduceStep[NDArray[np.int64]]):
 
     @classmethod
     def about(cls, shift: Floats, reach: Floats, squares: Floats, n_rows: int) -> Self:
-        """For columns within ``reach`` of the shift, with these mean squares about it."""
+        """The step for columns within ``reach`` of the shift, with these mean squares about it."""
         bits = [[scale_to_fit(most, n_rows) for most in column] for column in (reach, squares)]
         return cls(shift, np.array(bits))
 
     @classmethod
     def first(cls, low: Floats, high: Floats, n_rows: int) -> Self:
-        """For columns of which only the range is known."""
+        """The step for columns of which only the range is known."""
         shift = low / 2 + high / 2
         reach = np.maximum(high - shift, shift - low)
         return cls.about(shift, reach, reach**2, n_rows)

@@ -101,7 +101,7 @@ class RowSampler:
 
     @classmethod
     def of(cls, seed: int, turn: int, size: int, total: float, n_rows: int) -> RowSampler:
-        """For shares that add up to about ``total`` over all rows."""
+        """A sampler for shares that add up to about ``total`` over all rows."""
         enough = _SPARE * (size + 64) * power_of_two(-exponent_above(total))
         return cls(seed, turn, size, np.inf if n_rows <= size else enough)
 

@@ -1,1 +1,1 @@
-"""Where rows in parts come from: Dask, Parquet, DuckDB, text; and how passes over them run."""
+"""Readers of partitioned rows (Dask, Parquet, Arrow datasets, DuckDB, Spark), and their passes."""

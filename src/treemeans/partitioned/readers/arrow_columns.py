@@ -20,7 +20,7 @@ from treemeans.partitioned.partition import Partition
 from treemeans.rows.dense_points import NUMBER_TYPES
 
 BATCH_ROWS = 1 << 14  # rows that are decoded at once, few enough to stay in the cache
-_PARTITION_ROWS, _PARTITION_BYTES = 1 << 18, 1 << 26  # of a part, at most
+_PARTITION_ROWS, _PARTITION_BYTES = 1 << 18, 1 << 26  # of a partition, at most
 
 ConvertedRows = tuple[NDArray[Any], NDArray[np.float64] | None]
 
@@ -35,14 +35,14 @@ class MissingValueError(Exception):
 
 
 class BatchConverter(ABC):
-    """What makes rows of numbers of a batch.
+    """Converts a batch to rows of numbers.
 
     Attributes
     ----------
     reads : the columns of the batch that it needs
-    n_features : columns that come of them
+    n_features : number of columns of the rows
     dtype : of the numbers
-    names : of what comes of them; None where that has no names
+    names : of these columns; None where they have none
     dates : those of the names that hold days since 1970
     booleans : those of the names that hold true and false
     weighted : whether the rows have weights
@@ -75,7 +75,7 @@ class BatchConverter(ABC):
         """The rows and their weights; ``first_row`` is the number of the first among all rows."""
 
     def rows_per_partition(self) -> int:
-        """Rows of a part. What a question makes of it grows with its rows and with its columns."""
+        """Rows of a partition: what a step needs grows with its rows and with its columns."""
         bytes_per_row = max(1, self.n_features * self.dtype.itemsize)
         return max(1, min(_PARTITION_ROWS, _PARTITION_BYTES // bytes_per_row))
 
@@ -168,7 +168,7 @@ def check_columns(asked: Sequence[str] | None, known: Sequence[str], weights: st
 def number_converter(
     schemas: Sequence[tuple[str, pa.Schema]], columns: Sequence[str], weights: str = ""
 ) -> NumberConverter:
-    """What takes the columns of files with these schemas, each with what to call its file."""
+    """The converter for files with these schemas, each given with the name of its file."""
     found, dates = [], []
     for name in columns:
         kinds = {is_date(type_in(schema, name, where)) for where, schema in schemas}
@@ -195,7 +195,7 @@ def number_converter(
 
 
 def type_in(schema: pa.Schema, name: str, where: str) -> Any:
-    """The type of a column that a file must have once."""
+    """The type of a column, which a file must have exactly once."""
     places = schema.get_all_field_indices(name)
     if len(places) != 1:
         lacks = "no column" if not places else "more than one column named"
@@ -214,7 +214,7 @@ def _number_type_in(arrow: Any, name: str, where: str) -> np.dtype[Any]:
 
 
 def numbers_of(values: Any, name: str) -> NDArray[Any]:
-    """The values of a column; refuses one that is not there."""
+    """The values of a column; refuses a missing one."""
     dated = is_date(values.type)
     values = plain_values(values)
     if values.null_count:

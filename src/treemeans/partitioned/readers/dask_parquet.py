@@ -1,4 +1,4 @@
-"""Parquet files on a scheduler of dask: what a worker is sent is the place of the rows."""
+"""Parquet files on a Dask scheduler: a worker is sent the location of rows, not the rows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from treemeans.partitioned.readers.pass_task import PassReply, PassTask, size_of
 
 
 class DaskParquetPartitions(DaskPartitions):
-    """The parts of files, each read by the worker that is asked about it.
+    """Partitions of Parquet files, each read by the worker that maps it.
 
     Parameters
     ----------
-    files : parts that this process could read; the workers must see the same files
+    files : partitions that this process could read; the workers must see the same files
     """
 
     def __init__(self, files: ParquetPartitions) -> None:
@@ -56,7 +56,7 @@ class DaskParquetPartitions(DaskPartitions):
 
 
 def map_read_task(piece: ReadTask, converter: BatchConverter, task: PassTask) -> PassReply:
-    """The reply of some parts that are read one after the other."""
+    """The reply of some partitions that are read one after the other."""
     reply = PassReply()
     try:
         for partition in piece.blocks(converter, task.first_rows):

@@ -28,14 +28,14 @@ FAN_IN = 8  # replies that are merged at a time
 
 @dataclass
 class TransferTotals:
-    """What has travelled so far, in bytes of pickled objects.
+    """How much has been sent so far, in bytes of pickled objects.
 
     Attributes
     ----------
-    passes : over all parts
-    asked : bytes of the questions, each counted once however many workers it went to
-    answered : bytes of the answers of all parts
-    returned : bytes of the merged answers, which came back from the workers
+    passes : over all partitions
+    asked : bytes of the steps, each counted once however many workers it was sent to
+    answered : bytes of the results of all partitions
+    returned : bytes of the merged results, which came back from the workers
     """
 
     passes: int = 0
@@ -47,9 +47,9 @@ class TransferTotals:
 class DaskPartitions(PartitionedRows):
     """Partitions of a dask array or data frame.
 
-    Every question is a graph of its own: a task for each part, which reads its rows and forgets
-    them, and a tree of merges. Rows stay in memory between questions only if the user has
-    persisted them.
+    Every pass is a graph of its own: a task for each partition, which reads its rows and drops
+    them, and a tree of merges. Rows stay in memory between passes only if the user has persisted
+    them.
 
     Parameters
     ----------
@@ -108,12 +108,12 @@ class DaskPartitions(PartitionedRows):
 
     @classmethod
     def of(cls, X: Any, sample_weight: Any = None) -> DaskPartitions:
-        """Rows of anything that dask has; one sentence if it has no rows and columns."""
+        """The rows of a dask collection; refuses one without rows and columns."""
         check_table(X)
         return cls(X, sample_weight)
 
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
-        """Put a question to all parts, and merge their answers in the order of the parts."""
+        """Map all partitions, and reduce the results in the order of partitions."""
         names = None if self.names is None else tuple(self.names)
         n_features = self.n_features if self.columns is None else len(self.columns)
         schema = PartitionSchema(n_features, names, self._labels, self.columns)
@@ -140,7 +140,7 @@ class DaskPartitions(PartitionedRows):
         self.fit_token = uuid.uuid4().hex
 
     def _judge(self, reply: PassReply) -> Any:
-        """The answer, unless there is none."""
+        """The result of a reply; an error if a partition was refused, or all are empty."""
         if reply.refused is not None:
             raise ValueError(reply.refused)
         if reply.asked == 0:
@@ -151,7 +151,7 @@ class DaskPartitions(PartitionedRows):
         return reply.answer
 
     def _graph(self, task: PassTask) -> Any:
-        """One reply, which nothing has been computed for yet."""
+        """The graph of a pass, whose result is one reply."""
         dask = need("dask", "dask")
         delayed, graphs = need("dask.delayed", "dask"), need("dask.highlevelgraph", "dask")
         token = uuid.uuid4().hex
@@ -165,7 +165,7 @@ class DaskPartitions(PartitionedRows):
         return delayed.Delayed(name, graph)
 
     def _ask_array(self, sent: Any) -> Any:
-        """Replies of the parts of an array; dask makes one task of reading and asking."""
+        """Replies of the chunks of an array; dask makes one task of reading and mapping."""
         replies = need("dask.array", "dask").map_blocks(
             map_array_chunk,
             self._rows,
@@ -178,7 +178,7 @@ class DaskPartitions(PartitionedRows):
         return replies.to_delayed().ravel()
 
     def _ask_frame(self, sent: Any) -> Any:
-        """Replies of the parts of a data frame."""
+        """Replies of the partitions of a data frame."""
         replies = self._rows.map_partitions(
             map_frame_partition,
             self._weights,
@@ -190,7 +190,7 @@ class DaskPartitions(PartitionedRows):
         return replies.to_delayed()
 
     def _partitioned(self, sample_weight: Any) -> Any:
-        """Weights in the same parts as the rows."""
+        """Weights in the same partitions as the rows."""
         if not is_dask(sample_weight):
             weights = self._divided(np.asarray(sample_weight, dtype=np.float64))
         elif is_array(sample_weight):
@@ -215,7 +215,7 @@ class DaskPartitions(PartitionedRows):
         return need("dask.dataframe", "dask").from_dask_array(weights)
 
     def _rechunked(self, weights: Any) -> Any:
-        """In the chunks of the rows, where it is known how many rows they have."""
+        """Weights in the chunks of the rows, where it is known how many rows they have."""
         ours, theirs = self._rows.shape[0], weights.shape[0]
         if np.isnan(ours) or np.isnan(theirs):
             return weights
@@ -224,7 +224,7 @@ class DaskPartitions(PartitionedRows):
         return weights.rechunk((self._rows.chunks[0],))
 
     def _divided(self, weights: NDArray[np.float64]) -> Any:
-        """Weights that are here; they travel to the workers once."""
+        """Weights in this process, which are sent to the workers once."""
         if self.is_frame or np.isnan(self._rows.shape[0]):
             raise ValueError(
                 "It is not known how many rows each partition of X has, so sample_weight must be a "
@@ -257,7 +257,7 @@ def reduce_replies(task: PassTask, replies: list[PassReply]) -> PassReply:
 
 
 def key_of(sent: Any, tasks: dict[Any, Any]) -> Any:
-    """Where the errand is among the tasks; a data frame keeps it under a key of its own."""
+    """The key of what was sent among the tasks; a data frame keeps it under a key of its own."""
     for key in (sent.key, (sent.key, 0)):
         if key in tasks:
             return key

@@ -1,4 +1,4 @@
-"""One pass on a scheduler of dask: it ends with an answer or with a sentence, in time."""
+"""One pass on a Dask scheduler: it ends within a time limit, with a result or an error."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _PATIENCE = 3.0  # seconds for the scheduler to say how many workers there are
 
 @dataclass(frozen=True)
 class PassTimeout:
-    """How long a pass may take; None for as long as it likes."""
+    """How long a pass may take; None for no limit."""
 
     seconds: float | None
     deadline: float | None
 
     @classmethod
     def configured(cls) -> PassTimeout:
-        """What the user has set."""
+        """The limit that the user has set in dask's configuration."""
         given = need("dask", "dask").config.get(TIMEOUT, DEFAULT_TIMEOUT)
         if given is None:
             return cls(None, None)
@@ -46,7 +46,7 @@ class PassTimeout:
 
     @property
     def words(self) -> str:
-        """For a sentence."""
+        """The limit in words."""
         return "" if self.seconds is None else f"{self.seconds:g} seconds"
 
 
@@ -131,7 +131,7 @@ def _run_here(
         stop.now()
         raise
     error = outcome.get("error")
-    if isinstance(error, TimeoutError) and limit.is_over:  # a part saw it first
+    if isinstance(error, TimeoutError) and limit.is_over:  # a partition saw it first
         raise _too_late(limit, _READ_ON) from None
     if isinstance(error, BrokenExecutor):
         raise RuntimeError(
@@ -196,7 +196,7 @@ def _too_late(limit: PassTimeout, now: str) -> TimeoutError:
 
 
 def _lost(client: Any) -> ConnectionError:
-    """Of a scheduler that is gone; while there is one, someone else has cancelled the work."""
+    """The error for a lost scheduler, or for work that someone else has cancelled."""
     where = getattr(client.scheduler, "address", "of this client")
     what = "cancelled the work" if client.status == "running" else "was lost"
     return ConnectionError(
@@ -206,22 +206,22 @@ def _lost(client: Any) -> ConnectionError:
 
 
 def _killed(error: Any) -> str:
-    """Of a part whose workers died one after the other; dask blames all that a worker had to do."""
+    """The error for a partition whose workers died; dask names any task that a worker had."""
     key, died = error.task, error.allowed_failures + 1
     ours = isinstance(key, tuple) and any(task in str(key[0]) for task in MAP_TASKS)
     where = f"partition {key[1]}" if ours else f"the task {key!r}"
     return (
         f"Dask gave up: {died} worker{'s' if died > 1 else ''} died while {where}, or another "
-        "that the same worker had, was being asked, most likely because memory ran out; make the "
+        "of the same worker, was being read, most likely because memory ran out; make the "
         "partitions smaller, or give the workers more memory."
     )
 
 
 def _workers(client: Any) -> str:
-    """Whether there is anyone to do the work."""
+    """What the scheduler says about its workers, in words."""
     try:
         found = len(client.sync(client.scheduler.ncores, callback_timeout=_PATIENCE))
-    except Exception:  # whatever it is, the pass took too long, and that is what is told
+    except Exception:  # whatever it is, the message is that the pass took too long
         return "the scheduler does not answer"
     if found == 0:
         return "the cluster has no workers now"

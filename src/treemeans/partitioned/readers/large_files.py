@@ -38,7 +38,7 @@ SUFFIXES = (".parquet", ".pq")
 def open_table(
     source: Any, columns: Sequence[str] | None = None, weights: str = ""
 ) -> RereadPartitions:
-    """Rows of whatever holds a table: paths, a dataset, a query."""
+    """Partitioned rows of paths, a dataset or a query."""
     if isinstance(source, pads.Dataset):
         return open_arrow_dataset(source, columns, weights)
     if is_relation(source):
@@ -47,7 +47,7 @@ def open_table(
 
 
 def opened(X: Any, sample_weight: Any = None) -> RereadPartitions | None:
-    """Rows of a dataset or a query; None of what is in memory."""
+    """Rows of a dataset or a query; None for what is in memory."""
     if not isinstance(X, pads.Dataset) and not is_relation(X):
         return None
     if sample_weight is not None and not isinstance(sample_weight, str):

@@ -1,4 +1,4 @@
-"""What a fitted model says of dask's collections: dask arrays, of which nothing is computed yet."""
+"""Predictions for dask collections, as dask arrays that are not computed yet."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SumModelCost(MapReduceStep["NDArray[np.float64]"]):
     model: Any
 
     def map(self, partition: Partition) -> NDArray[np.float64]:
-        """Of one block."""
+        """Sum over one partition."""
         weights = partition.weights
         if weights is not None and not weights.any():
             return np.zeros(2)
@@ -85,7 +85,7 @@ class SumModelCost(MapReduceStep["NDArray[np.float64]"]):
         return np.array([cost, partition.n_rows if weights is None else weights.sum()])
 
     def reduce(self, one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of both."""
+        """Add two results."""
         return one + other
 
 
@@ -94,7 +94,7 @@ def check_columns(model: Any, X: Any) -> None:
     check_table(X)
     known = model._fit_result.columns
     if is_frame(X) and any(column.categories for column in known):
-        # Columns are taken by name, and more of them do no harm.
+        # Columns are found by name, and additional ones are ignored.
         refuse_absent([c for c in known if not _has(X, c)])
         return
     columns = X._meta if is_frame(X) else np.empty((0, int(X.shape[1])))
@@ -106,7 +106,7 @@ def _has(X: Any, column: Column) -> bool:
 
 
 def travelling(model: Any) -> Any:
-    """The model without what it knows of its training rows; each task has one thread."""
+    """The model to send to workers: without training rows, and with one thread."""
     light = copy.copy(model)
     light.n_jobs = 1
     light._fit_result = replace(model._fit_result, leaf_of_row=None, reference_labels=None)
@@ -117,7 +117,7 @@ def travelling(model: Any) -> Any:
 
 @contextmanager
 def named(number: int) -> Iterator[None]:
-    """Say of which partition an error speaks."""
+    """Name the partition that an error is about."""
     try:
         yield
     except ValueError as error:

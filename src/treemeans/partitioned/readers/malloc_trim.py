@@ -1,4 +1,4 @@
-"""Memory that goes back to the system as soon as it is free."""
+"""Return of freed memory to the system."""
 
 import ctypes
 
@@ -8,9 +8,9 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of <malloc.h>
 def return_freed_memory() -> None:
     """Have glibc return large arrays to the system; elsewhere, nothing happens.
 
-    Of itself it keeps more and more of them for later, in a heap for each thread, and passes over a
-    large table take more memory than they need. It is a setting of the whole process, so it is for
-    programs to choose, and not made behind a user's back.
+    By default glibc keeps freed arrays for later, in a heap for each thread, so that passes over a
+    large table take more memory than they need. It is a setting of the whole process, so only the
+    command line makes it, not the library.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -1,4 +1,4 @@
-"""Which rows come in parts, told without an import of the package that they come from."""
+"""Which objects hold partitioned rows, found without importing the package they come from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def _open_ray(X: Any, sample_weight: Any) -> PartitionedRows | None:
     return RayPartitions.of(X, sample_weight)
 
 
-# Package that a type comes from -> what makes parts of it, or None if they are in one memory.
+# Package that a type comes from -> what makes partitioned rows of it, or None if all rows are in
+# one memory.
 OPENERS: dict[str, Callable[[Any, Any], PartitionedRows | None]] = {
     "dask": DaskPartitions.of,
     "dask_expr": DaskPartitions.of,
@@ -41,7 +42,7 @@ OPENERS: dict[str, Callable[[Any, Any], PartitionedRows | None]] = {
 
 
 def as_partitioned(X: Any, sample_weight: Any = None) -> PartitionedRows | None:
-    """X as rows in parts; None if its rows are in one memory.
+    """X as partitioned rows; None if its rows are in one memory.
 
     Examples
     --------
@@ -54,7 +55,8 @@ def as_partitioned(X: Any, sample_weight: Any = None) -> PartitionedRows | None:
     if isinstance(X, PartitionedRows):
         if sample_weight is not None:
             raise ValueError(
-                "Partitions bring the weights of their rows with them; leave them out."
+                "Leave sample_weight out: these rows have their weights with them, as in "
+                "open_parts(..., weights=...)."
             )
         return X
     opener = OPENERS.get(package_of(X))
@@ -62,7 +64,7 @@ def as_partitioned(X: Any, sample_weight: Any = None) -> PartitionedRows | None:
 
 
 def refuse_unread(X: Any) -> None:
-    """Refuse rows that nobody has read, where a fitted model is asked about them."""
+    """Refuse rows that are not in memory, where a fitted model needs rows in memory."""
     unread = package_of(X) in OPENERS and type(X).__name__.endswith(("Dataset", "Relation"))
     if unread or package_of(X) == "pyspark" or isinstance(X, PartitionedRows):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Parquet files as parts: whole row groups together, large ones some rows at a time."""
+"""Parquet files as partitions: small row groups together, large ones some rows at a time."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class RowGroups:
 
 
 def unreadable(path: str, error: Exception) -> ValueError:
-    """For a file that pyarrow gives up on."""
+    """The error for a file that pyarrow cannot read."""
     reason = str(error).strip().split("\n")[0].rstrip(".")[:200] or type(error).__name__
     return ValueError(f"{quoted_path(path)} cannot be read: {reason}.")
 
@@ -79,7 +79,7 @@ class ReadTask:
     Attributes
     ----------
     groups : of one file or of several
-    number : of its first part
+    number : of its first partition
     first_row : number of its first row in all files
     """
 
@@ -98,7 +98,7 @@ class ReadTask:
         first_rows: NDArray[np.int64] | None,
         rows_per_partition: int | None = None,
     ) -> Iterator[Partition]:
-        """Its rows, part by part."""
+        """Its rows, partition by partition."""
         batches = (batch for groups in self.groups for batch in groups.batches(converter.reads))
         rows = rows_per_partition or converter.rows_per_partition()
         return blocks_of(batches, converter, self.number, self.first_row, first_rows, rows)
@@ -129,7 +129,7 @@ class ParquetPartitions(RereadPartitions):
 
 
 def split_into_read_tasks(fragments: Iterable[Any], rows_per_partition: int) -> list[ReadTask]:
-    """Row groups, in order, put together until they make a part at least."""
+    """Row groups, in order, put together until they make at least one partition."""
     found: list[ReadTask] = []
     gathered: list[RowGroups] = []
     number = first_row = rows = 0

@@ -1,4 +1,4 @@
-"""PassTask: a question on its way to the parts, and the replies on their way back."""
+"""PassTask: what a pass sends to the partitions; PassReply: what comes back."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from treemeans.partitioned.partition_cache import cache_of_fit
 
 @dataclass(frozen=True)
 class PassReply:
-    """What comes back from one part, or from some that follow each other.
+    """What comes back from one partition, or from some that follow each other.
 
     Attributes
     ----------
-    answer : merged; nothing if no part had rows
-    asked : parts that had rows
-    empty : numbers of the parts without rows
-    refused : the sentence of the first part that cannot be used
-    sent : bytes of the answers that left the parts
+    answer : merged result; None if no partition had rows
+    asked : partitions that had rows
+    empty : numbers of the partitions without rows
+    refused : the error message of the first partition that cannot be used
+    sent : bytes of the results that left the partitions
     """
 
     answer: Any = None
@@ -38,7 +38,7 @@ class PassReply:
 
 
 class PassCancellation:
-    """Ends a pass that nobody waits for any more: the part that is being asked fails.
+    """Ends a pass whose result is no longer needed: the partition that is being mapped fails.
 
     Threads share it. A copy in another process only knows the deadline.
     """
@@ -51,7 +51,7 @@ class PassCancellation:
         return PassCancellation, (self._deadline,)
 
     def now(self) -> None:
-        """Ask no further part."""
+        """Map no further partition."""
         self._now.set()
 
     def check(self) -> None:
@@ -62,14 +62,14 @@ class PassCancellation:
 
 @dataclass(frozen=True)
 class PassTask:
-    """All that a part must know to answer; it travels once, not once for each part.
+    """All that mapping a partition needs; it is sent once, not once for each partition.
 
     Attributes
     ----------
-    question : what is asked
-    layout : what the parts have in common
-    firsts : number of each part's first row; None while they have not been counted
-    stop : whether to go on
+    question : the step
+    layout : what the partitions have in common
+    firsts : number of each partition's first row; None while they have not been counted
+    stop : ends the pass
     fit : names the cache of the fit in every process; empty where nothing is kept
     share : processes that share the memory of a machine
     """
@@ -82,10 +82,10 @@ class PassTask:
     share: int = 1
 
     def run(self, number: int, rows: Any, weights: Any = None) -> PassReply:
-        """The reply of one part. What is wrong with its rows is a reply too.
+        """The reply of one partition. An error in its rows is a reply too.
 
-        So the sentence arrives as it was written, whatever scheduler carries it, and of several
-        bad parts the first is named.
+        So its message arrives as it was written, whatever the scheduler, and of several bad
+        partitions the first is named.
         """
         self.stop.check()
         first = -1 if self.first_rows is None else int(self.first_rows[number])
@@ -106,7 +106,7 @@ class PassTask:
         return replace(partition, cache=cache_of_fit(self.fit, self.share).of(partition.number))
 
     def merge(self, replies: Sequence[PassReply]) -> PassReply:
-        """One reply for parts that follow each other."""
+        """One reply for partitions that follow each other."""
         refused = next((reply.refused for reply in replies if reply.refused is not None), None)
         if refused is not None:
             return PassReply(refused=refused)

@@ -1,4 +1,4 @@
-"""How long the passes take: said after the first, and counted down while they go on."""
+"""How long the passes take: estimated after the first, and shown while they run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
 from treemeans.progress import Progress
 
-_RECENT = 5  # passes whose times tell that of the next
+_RECENT = 5  # passes from whose times that of the next is estimated
 
 
 class PassTimer(PartitionedRows):
-    """Rows that say how long it takes to pass over them.
+    """Partitioned rows that measure how long passes take, and show it.
 
     Parameters
     ----------
-    parts : that are asked
-    say : hears one sentence, as soon as a pass has been timed and the passes to come are known
+    parts : the partitioned rows
+    say : called with one sentence, as soon as a pass is timed and the number of passes is known
     shown : whether a bar may move on the terminal
     clock : gives seconds
     """
@@ -55,13 +55,13 @@ class PassTimer(PartitionedRows):
         self.has_raw_rows = parts.has_raw_rows
 
     def infer_columns(self) -> None:
-        """Have the columns found out."""
+        """Find out what the columns are."""
         self.parts.infer_columns()
         self._copy_columns()
 
     @property
     def first_rows(self) -> NDArray[np.int64] | None:
-        """Number of each part's first row."""
+        """Number of each partition's first row."""
         return self.parts.first_rows
 
     @first_rows.setter
@@ -70,7 +70,7 @@ class PassTimer(PartitionedRows):
 
     @property
     def n_jobs(self) -> int | None:
-        """Threads that read parts."""
+        """Threads that read partitions."""
         return self.parts.n_jobs
 
     @n_jobs.setter
@@ -82,13 +82,13 @@ class PassTimer(PartitionedRows):
         self.parts.release()
 
     def expect_passes(self, n_passes: int) -> None:
-        """Hear that about so many passes are still to come."""
+        """Note that about so many passes are still to come."""
         self._to_come = n_passes
         if self.n_passes:
             self._tell()
 
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
-        """Pass the question on, and look at the clock."""
+        """Make the pass, and time it."""
         if self.n_passes:
             self._tell()
         self._started = self._clock()
@@ -134,7 +134,7 @@ class PassTimer(PartitionedRows):
         return min(self.seconds, self._clock() - self._started)
 
     def _tell(self) -> None:
-        """Say it once."""
+        """Print the estimate, once."""
         say, self._say = self._say, None
         if say is None:
             return

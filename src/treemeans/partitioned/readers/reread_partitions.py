@@ -31,11 +31,11 @@ class RereadPartitions(PartitionedRows):
 
     Attributes
     ----------
-    n_rows : rows of all parts, where that is known without a pass; otherwise None
+    n_rows : rows of all partitions, where that is known without a pass; otherwise None
     n_bytes : of the rows as numbers, where that is known; otherwise None
     n_jobs : threads, as joblib counts them
     rows_per_partition : rows of a partition, at most
-    watch : told how many rows of the pass are done
+    watch : called with the number of rows of the pass that are done
     """
 
     def __init__(
@@ -107,10 +107,10 @@ class RereadPartitions(PartitionedRows):
 
     @abstractmethod
     def pieces(self) -> Generator[Iterable[Partition], None, None]:
-        """Blocks in the order of the parts, in pieces. A piece is gone through by any thread."""
+        """Blocks in the order of the partitions, in pieces. Any thread may read a piece."""
 
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
-        """Read all rows, put the question to them, and merge the answers in order."""
+        """Read all rows, map them, and reduce the results in order."""
         merged: list[Result] = []
         done = 0
         if self._cache is None:
@@ -135,7 +135,7 @@ class RereadPartitions(PartitionedRows):
         if store is not None:
             store.complete = True
         if not merged:
-            raise ValueError("There are no rows; there must be some.")
+            raise ValueError("There are no rows; pass a table that has some.")
         return merged[0]
 
 
@@ -145,7 +145,7 @@ def _asked(
     cache: PartitionCache,
     store: RowStore | None,
 ) -> tuple[int, list[Result]]:
-    """How many rows a piece has, and its answer; no answer where it has no rows."""
+    """How many rows a piece has, and its result; None where it has no rows."""
     merged: list[Result] = []
     rows = 0
     for partition in piece:

@@ -103,7 +103,7 @@ class SparkPartitions(PartitionedRows):
         if reply.refused is not None:
             raise ValueError(reply.refused)
         if reply.asked == 0:
-            raise ValueError("The DataFrame has no rows; there must be some.")
+            raise ValueError("The DataFrame has no rows; pass one that has some.")
         answer: Result = reply.answer
         return answer
 

@@ -18,17 +18,17 @@ Batches = Generator[pa.RecordBatch, None, None]
 
 
 class StreamPartitions(RereadPartitions):
-    """Rows that flow past once for every question.
+    """Rows that are read from the first to the last in every pass.
 
-    Their order may differ from pass to pass, for sums do not depend on it; the rows may not, and
-    that is checked.
+    Their order may differ from pass to pass, because sums do not depend on it; the rows may not,
+    and that is checked.
 
     Parameters
     ----------
-    batches : gives some columns of all rows anew; called, read and closed in the thread that asks
+    batches : gives some columns of all rows anew; called, read and closed in the calling thread
     converter : makes numbers of them
     n_rows : how many there are
-    what : to call them, in a sentence
+    what : their name in messages
     infer : finds a converter for rows that are not all numbers
     """
 
@@ -77,7 +77,7 @@ class StreamPartitions(RereadPartitions):
                 yield partition
 
     def _safe_firsts(self) -> NDArray[np.int64] | None:
-        """With a number for one part too many, which is refused."""
+        """First rows, with an entry for one partition too many, which is refused."""
         return None if self.first_rows is None else np.append(self.first_rows, -1)
 
     def _changed(self, how: str) -> ValueError:
@@ -88,6 +88,6 @@ class StreamPartitions(RereadPartitions):
 
 
 def _bits(X: NDArray[Any]) -> int:
-    """A number that does not depend on the order of the rows, and hardly ever is that of others."""
+    """A checksum that does not depend on the order of the rows."""
     whole = X.view(f"u{X.dtype.itemsize}")
     return int(whole.sum(dtype=np.uint64))

@@ -1,4 +1,4 @@
-"""Reading and asking as one task, so that no worker holds rows that wait to be asked."""
+"""Reading and mapping as one task, so that no worker holds rows that wait to be mapped."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 def fused(graph: dict[Any, Any], asks: Iterable[Any]) -> dict[Any, Any]:
     """The graph, with what only one of ``asks`` needs made part of that task.
 
-    Dask does so itself where a task has one dependency. Asking has two, the rows and what is asked
-    of them, and without this a worker reads the next part before it has asked the last. Which part
-    of dask knows tasks is not public; where it is not found, the graph stays as it is.
+    Dask does so itself where a task has one dependency. Mapping has two, the rows and the step, and
+    without this a worker reads the next partition before it has mapped the last. Which part of dask
+    knows tasks is not public; where it is not found, the graph stays as it is.
     """
     try:
         spec = importlib.import_module("dask._task_spec")

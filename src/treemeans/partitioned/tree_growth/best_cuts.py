@@ -135,7 +135,7 @@ class NodeSearch:
         return found + [one for one in around if (one.feature, one.position) not in known]
 
     def _beside(self, feature: int, hopeful: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Small bins next to hopeful ones: if the cut comes to lie between, no pass is needed."""
+        """Small bins next to candidates: if the cut lies between them, no pass is needed."""
         bins = self.bins[feature]
         beside = np.zeros(len(bins), dtype=bool)
         beside[1:] |= hopeful[:-1]
@@ -164,7 +164,7 @@ def _check_same(sums: NDArray[np.int64], found: FeatureBins) -> None:
     """Check that finer bins hold the rows of the bin that they divide."""
     if not np.array_equal(found.sums.sum(axis=0), sums):
         raise ValueError(
-            "The rows are not the same in every pass over them; keep them still, for example with "
+            "The rows are not the same in every pass over them; keep them fixed, for example with "
             "X.persist(), or write them to a file first."
         )
 

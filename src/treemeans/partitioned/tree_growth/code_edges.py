@@ -49,7 +49,7 @@ class CodeEdges:
 
     @classmethod
     def of(cls, edges: Sequence[Floats]) -> Self:
-        """Of ascending edges for every feature."""
+        """From ascending edges for every feature."""
         sizes = [len(some) for some in edges]
         return cls(np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([np.empty(0), *edges]))
 
@@ -57,7 +57,7 @@ class CodeEdges:
     def from_sample(
         cls, sample: Floats, also: Floats, n_edges: int, n_codes: Sequence[int] = ()
     ) -> Self:
-        """At quantiles of a sample, and at ``also``, (m, d): about ``n_edges`` for each feature.
+        """Edges at quantiles of a sample and at ``also``, (m, d); about ``n_edges`` per feature.
 
         ``n_codes``: of each feature the number of its categories, which have a bin each; 0 for one
         of numbers.

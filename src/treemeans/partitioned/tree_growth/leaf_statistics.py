@@ -1,4 +1,4 @@
-"""The last pass of a fit: sums by leaf of a finished tree, for the record of the fit."""
+"""The last pass of a fit: sums by leaf of a finished tree, for its `FitResult`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from treemeans.reference import Reference
 
 @dataclass(frozen=True)
 class MixedColumns:
-    """The columns that hold more than numbers that are all there.
+    """The columns that hold categories or have missing values.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class MixedColumns:
 
     @classmethod
     def of(cls, columns: Columns | None, summary: RowSummary) -> MixedColumns:
-        """Of columns as far as they are known, and what the first pass found."""
+        """From what is known of the columns, and what the first pass found."""
         known = columns or [None] * len(summary.n_missing)
         n_codes = tuple(
             len(column.categories) if column is not None and column.kind == "codes" else 0

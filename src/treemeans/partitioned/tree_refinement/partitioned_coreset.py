@@ -152,7 +152,7 @@ def draw_coreset(field: PartitionedData, seed: int) -> Coreset:
 def _middle(field: PartitionedData) -> tuple[Floats, float]:
     """The mean of the rows' centers, and the squared distances of all rows from it.
 
-    The latter follow from those to the centers, of which the bill has the sums.
+    The latter follow from those to the centers, of which `CostTotals` has the sums.
     """
     cost_totals, centers = field.cost_totals, field.reference.centers
     part = cost_totals.nearest / cost_totals.nearest.sum()

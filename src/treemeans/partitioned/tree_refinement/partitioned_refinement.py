@@ -71,7 +71,7 @@ def refine_partitioned(
 
     Returns
     -------
-    the record of the fit, the values around its cuts, and the number of rounds of the search
+    the `FitResult`, the values around its cuts, and the number of rounds of the search
     """
     n_leaves = tree.max_leaves
     coreset = draw_coreset(field, seed)
@@ -99,7 +99,8 @@ def refine_partitioned(
     if record is None or rounding > MOST_ROUNDING * plain.cost_as_given:
         measured, seen_as_grown = measure_leaves(field, tree, field.cost_builder)
         as_grown = measured.of_refined()
-        # Costs in fixed point may hide which of the two costs less; the records were measured.
+        # Costs in fixed point may hide which of the two costs less; those of the results were
+        # measured.
         if record is None or _full_cost(as_grown, field) < _full_cost(record, field):
             record, seen = as_grown, seen_as_grown
     return record, seen, budget.rounds

@@ -1,4 +1,4 @@
-"""The searches: each takes a tree and cuts it further."""
+"""Growth of trees: base trees and their expansion. Each takes a tree and cuts it further."""
 
 from treemeans.growth.cart import cart
 from treemeans.growth.emn import emn

@@ -58,7 +58,7 @@ def _separating(
 
 
 def _random(data: TrainingData, progress: Progress) -> InMemoryTree:
-    """The one of least surrogate cost; of equals, the first."""
+    """The random tree of least surrogate cost; of equals, the first."""
     rng = np.random.default_rng(data.seed)
     best: InMemoryTree | None = None
     for _ in range(data.n_init):

@@ -35,7 +35,7 @@ def cart(
     costs : of the rows; their nearest centers are what is predicted
     weights : of the rows, None where all are 1
     n_leaves : at most so many leaves; the most impure is cut first
-    limits : depth and weight of a leaf bind here; `follow` sees to the prices
+    limits : depth and weight of a leaf are applied here, prices by `follow`
     allowed : features that may be cut
     """
     parameters = limits.for_decision_tree(costs.total_weight, weighted=weights is not None)

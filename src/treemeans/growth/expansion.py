@@ -99,7 +99,7 @@ def expand(
     ----------
     leaves : those that may be cut, and their descendants
     best_cut : the best cut of a leaf, None if it is not to be cut
-    tell : is told the number of leaves after each cut
+    tell : called with the number of leaves after each cut
     """
     # (-gain or its bound, searched?, leaf): of equals, a leaf that is not searched yet comes first,
     # because its true gain may be as large, and it may have come first.

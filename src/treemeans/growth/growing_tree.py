@@ -122,7 +122,7 @@ class GrowingTree(ABC):
         return self.weight(node) == 0
 
     def add_leaf(self, label: int, depth: int) -> int:
-        """A new leaf; its number."""
+        """Add a leaf and return its number."""
         self.feature.append(-1)
         self.threshold.append(np.nan)
         self.missing_left.append(None)
@@ -135,7 +135,7 @@ class GrowingTree(ABC):
         return self.n_nodes - 1
 
     def make_inner(self, node: int, split: Split, left: int, right: int) -> None:
-        """A leaf has been cut."""
+        """Make an inner node of a leaf that has been cut."""
         self.feature[node], self.threshold[node] = split.feature, split.threshold
         self.missing_left[node], self.categories[node] = split.missing_left, split.categories
         self.left[node], self.right[node] = left, right

@@ -14,7 +14,7 @@ from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 
 _NO_VALUES = (-np.inf, np.inf, np.inf, -np.inf, True)
-"""What comes to the split of a leaf, which has none."""
+"""The margins of a leaf, which has no split."""
 
 
 class InMemoryTree(GrowingTree):
@@ -102,7 +102,7 @@ class InMemoryTree(GrowingTree):
         return self._add_children(node, split, middle, margin, left_totals)
 
     def take_over(self, made: _core.MadeCut) -> None:
-        """A cut that `_core.expand` has made: it has sorted the rows."""
+        """Add a cut that `_core.expand` has made, which has sorted the rows already."""
         node, cut = made.node, made.cut
         split = Split(cut.feature, cut.threshold, cut.missing_left, cut.categories)
         middle = self._slice[node][0] + made.n_left

@@ -35,7 +35,7 @@ def kauri(
     (but at least 1,024) if they have more than about four million values, counting stored ones in
     a sparse table. All rows then follow the cuts, and each threshold moves half way between the
     values of all rows around it. Growth ends where nothing is saved on the sample: rows unlike any
-    in it may be left in a far cluster, and where such rows are dear the cost of all is much higher.
+    in it may be left in a far cluster, and where such rows cost much the total cost is much higher.
 
     Parameters
     ----------

@@ -4,9 +4,9 @@ from treemeans.growth.growing_tree import GrowingTree
 
 
 def label_by_center(growing: GrowingTree, node: int, center: int) -> None:
-    """The leaf's own center; but a leaf that holds nothing but another one's rows is that one's.
+    """The center that the leaf was made for; if all its rows belong to another, that one.
 
-    No cut will ever set such a leaf right, and the reference must come back in the end.
+    No later cut could correct such a leaf, and a large enough tree must equal the reference.
     """
     if growing.totals[node][center] == 0 or growing.regret(node) > 0:
         growing.label[node] = center

@@ -19,7 +19,7 @@ _NODES_OF_SMALLER = 200
 """Nodes of the branch and bound for trees smaller than the largest: near the size at which there
 are no labels any more, a proof of that can take long."""
 _DIGITS = 10_000
-"""Bounds on shares are told in multiples of the inverse."""
+"""Bounds on shares are given to the user in multiples of the inverse."""
 
 
 def leaves_at(growing: InMemoryTree, n_leaves: int) -> list[int]:

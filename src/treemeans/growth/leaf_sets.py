@@ -20,7 +20,7 @@ from scipy.optimize import linprog
 Floats = NDArray[np.float64]
 MOST_SETS = 6_000
 _MOST_STEPS = 200_000
-"""Of listing sets."""
+"""Steps of the listing of sets."""
 
 
 class Sums(Protocol):
@@ -55,7 +55,7 @@ def leaf_sets(requirements: Sequence[Sums]) -> list[tuple[int, ...]] | None:
 
 
 class _Listing:
-    """Lists sets leaf by leaf, and turns back where leaves to come cannot mend a sum."""
+    """Lists sets leaf by leaf; backtracks where no further leaf can bring a sum into bounds."""
 
     def __init__(self, requirements: Sequence[Sums]) -> None:
         self._values = [each.values for each in requirements]
@@ -122,7 +122,7 @@ def labels_by_sets(costs: Floats, requirements: Sequence[Sums]) -> SetLabels | N
     [0, 1, 0]
     """
     n_leaves, k = costs.shape
-    # Large values first: sums that cannot be mended show early.
+    # Large values first: sums that cannot come into their bounds show early.
     order = sorted(
         range(n_leaves), key=lambda leaf: [-abs(each.values[leaf]) for each in requirements]
     )

@@ -45,7 +45,7 @@ class RowSums:
 
     @classmethod
     def of(cls, limits: ClusterLimits, data: TrainingData, margin: float) -> RowSums:
-        """Of the limits, a share ``margin`` tighter where that is possible."""
+        """The requirements of the limits, a share ``margin`` tighter where that is possible."""
         total, k = data.costs.total_weight, data.costs.n_clusters
         low, high = limits.size_bounds(data.costs)
         n = data.table.n_rows

@@ -14,7 +14,7 @@ SHIFT = 20  # prices are counted in 2**-20 of a row; weights are in small enough
 
 
 class MistakeSearch:
-    """The cut with the fewest mistakes: rows that part from their center and had not before.
+    """The cut with the fewest mistakes: rows that it is the first to separate from their center.
 
     Parameters
     ----------

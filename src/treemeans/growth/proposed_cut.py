@@ -79,7 +79,7 @@ class RowCut:
 
     @property
     def price(self) -> int:
-        """What a cut on the feature must save more than, in fixed point."""
+        """The price of a cut on the feature, which it must save more than, in fixed point."""
         return self.growing.price_of(self.feature)
 
     @cached_property

@@ -15,7 +15,7 @@ from treemeans.split import Split
 Law = Literal["kmeans", "l1"]
 Rng = np.random.Generator | np.random.RandomState
 
-_DRAWS = 100  # of a node, before it is given up as one that the limits keep whole
+_DRAWS = 100  # at a node, before it stays a leaf because of the limits
 
 
 def random_cuts(

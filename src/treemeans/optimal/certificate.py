@@ -12,7 +12,7 @@ STATUSES = ("optimal", "work", "time", "interrupted")
 class Certificate:
     """How good a tree is among all trees of its size, by proof.
 
-    It speaks of trees with at most ``n_leaves`` leaves whose cuts are between values of the
+    It is about trees with at most ``n_leaves`` leaves whose cuts are between values of the
     training rows, on the features that may be cut, within the limits of the fit.
 
     Attributes
@@ -66,7 +66,7 @@ class Certificate:
 
 
 def _percent(share: float) -> str:
-    """Rounded up: it is a bound."""
+    """A share in percent, rounded up because it is a bound."""
     percent = 100.0 * share
     for digits in (0, 1, 2):
         if percent >= 10.0**-digits or digits == 2:

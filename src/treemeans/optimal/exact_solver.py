@@ -25,7 +25,7 @@ _NO_DEPTH = 64
 """Stands for any depth: more leaves than a tree of this depth has are out of reach."""
 
 Pause = Callable[[float], bool]
-"""Is given the work so far, now and then; returns whether to go on."""
+"""Called with the work so far, from time to time; returns whether to continue."""
 
 
 class Answer(NamedTuple):
@@ -52,7 +52,7 @@ class RankedColumns:
 
     @classmethod
     def of(cls, X: Any, features: tuple[int, ...], rows: NDArray[np.int32]) -> RankedColumns:
-        """Of some rows of a table."""
+        """The ranked columns of some rows of a table."""
         X = X.tocsc() if sparse.issparse(X) else X
         ranks = np.empty((len(features), len(rows)), dtype=np.uint32)
         values = []
@@ -91,7 +91,7 @@ class ExactSolver:
 
     @classmethod
     def to_centers(cls, data: TrainingData, costs: CostTable) -> ExactSolver:
-        """With the cost of every leaf to one of the centers that ``costs`` were priced by.
+        """The solver for the cost of every leaf to one of the centers of ``costs``.
 
         Costs in the kernel are integers: what it finds is exact.
         """
@@ -104,7 +104,7 @@ class ExactSolver:
 
     @classmethod
     def to_means(cls, data: TrainingData, points: NDArray[np.float64]) -> ExactSolver:
-        """With the cost of every leaf to its own mean. ``points``: the rows where that is."""
+        """The solver for the cost of every leaf to its own mean, in the space of ``points``."""
         costs = data.costs
         columns, prices = _ranked(data, costs), data.limits.feature_costs
         rows = points[costs.rows]

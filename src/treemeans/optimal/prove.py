@@ -58,7 +58,7 @@ class ProofBudget:
     def call(
         self, solver: ExactSolver, n_leaves: int, depth: int | None, target: float, most: float
     ) -> Answer | None:
-        """Ask a solver; None if the budget, or ``most`` of it, was spent before the answer."""
+        """Call a solver; None if the budget, or ``most`` of it, was spent before the result."""
         if self.status != "optimal":
             return None
         begin = solver.work
@@ -224,7 +224,7 @@ def _prove_means(
         found, means = _leaves_as_clusters(data, better)
         grown = found.freeze()
         cost = _kmeans_cost(data, grown, grown.label) / solver.unit
-        if cost < upper:  # in full, and not only but for rounding
+        if cost < upper:  # measured in full: in the solver, rounding may decide
             tree, centers, upper = found, means, cost
     optimal = lower >= upper * (1.0 - _ROUNDING)
     certificate = _certificate("kmeans_cost", data, n_leaves, solver, upper, lower, optimal, budget)

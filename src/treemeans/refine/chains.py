@@ -33,7 +33,7 @@ _MOST_BINS = 255
 _MOST_SUMS = 2**25
 """Sums that the nodes of a tree keep; larger trees of more bins are searched without them."""
 _BITS = 14
-"""Of the mean cost of a row in fixed point. Costs up to 2**17 times as large fit 32 bits."""
+"""Bits of the mean cost of a row in fixed point. Costs up to 2**17 times as large fit 32 bits."""
 
 
 class _Phase(NamedTuple):
@@ -67,13 +67,13 @@ tree gets a chain. Fixed, so that the tree does not depend on the number of thre
 Tables differ by orders of magnitude in their cost, but what a change can gain is some part of what
 a leaf costs beyond the reference: so temperatures are shares of it."""
 _MOST_LEAF_SHARE = 0.05
-"""Of the excess cost, for a leaf of a small tree."""
+"""Share of the excess cost that a leaf of a small tree is taken to have, at most."""
 _SAME = 1e-12
 """Trees whose costs differ by a smaller share are the same tree."""
 _TOLERANCE, _MAX_ROUNDS = 1e-4, 4
-"""Of optimizing a tree over all thresholds: see `CenteredTree.optimize`."""
+"""Parameters of `CenteredTree.optimize` for a tree over all thresholds."""
 _MOST_STEPS, _MOST_ROUNDS = 100_000_000, 1_000
-"""Of a chain before it is seen whether the user pressed Ctrl-C."""
+"""Steps and rounds of a chain between two checks for Ctrl-C."""
 _EPOCHS = 20
 """Times that the chains stop, so that the bar moves and Ctrl-C is seen."""
 
@@ -141,7 +141,7 @@ class ChainBins:
 
     @classmethod
     def of(cls, data: TrainingData, trees: Sequence[ThresholdTree]) -> Self:
-        """ChainBins of the rows with a weight; the cuts of ``trees`` lie between bins."""
+        """The bins of the rows with a weight; the cuts of ``trees`` lie between bins."""
         rows = data.costs.rows
         weights = np.ones(len(rows)) if data.weights is None else data.weights[rows]
         features, values, edges, columns, missing = [], [], [], [], []
@@ -171,7 +171,7 @@ class ChainBins:
 
     @property
     def n_values(self) -> NDArray[np.int32]:
-        """ChainBins of values of each slot."""
+        """Number of bins of values of each slot."""
         return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int32)
 
     def bin_below(self, slot: int, threshold: float) -> int:
@@ -207,7 +207,7 @@ def _edges(column: Floats, weights: Floats, distinct: Floats, cuts: Floats) -> F
 
 
 def can_search(data: TrainingData, n_leaves: int) -> bool:
-    """Whether the chains know this table: numbers in full columns, squared distances."""
+    """Whether chains can search this table: numbers in full columns, squared distances."""
     return (
         type(data.cost) is KMeansCost
         and not sparse.issparse(data.X)
@@ -265,7 +265,7 @@ def _with_solved_subtrees(tree: CenteredTree, n_leaves: int, budget: Budget) -> 
 
 
 def _distinct(trees: Sequence[CenteredTree]) -> list[CenteredTree]:
-    """Trees, the cheapest first, without those that are another one again."""
+    """Trees, the cheapest first, without duplicates."""
     found: list[CenteredTree] = []
     for tree in sorted(trees, key=lambda tree: tree.cost):
         if not found or tree.cost > found[-1].cost * (1.0 + _SAME):

@@ -271,7 +271,7 @@ def _majority(tree: ThresholdTree, data: TrainingData) -> NDArray[np.int32]:
 
 
 def _shallow_work(data: TrainingData) -> float:
-    """Costs that ExShallow compares at the root; infinite where it does not know the table."""
+    """Costs that ExShallow compares at the root; infinite where it cannot read the table."""
     if sparse.issparse(data.X) or data.table.bins.mixed or data.limits.restrict_leaves:
         return math.inf
     return float(data.X.size) * len(data.centers)

@@ -64,7 +64,7 @@ class Budget:
         reference_cost: float,
         progress: Progress,
     ) -> Self:
-        """Of a search whose tree is proven then: the default effort, in a part of the time."""
+        """The budget of a search before a proof: the default effort, in a part of the time."""
         budget = cls(max_iter, None, reference_cost, progress)
         budget._max_time = None if max_time is None else _SEARCH_SHARE * max_time
         return budget

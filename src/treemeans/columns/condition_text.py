@@ -86,7 +86,7 @@ class Reader:
         if values.has_no_value and values.missing:
             return f"{name} is missing"
         if values.above == math.inf or values.upto == -math.inf:
-            return f"{name} is neither missing nor not"  # of a leaf that no row can come to
+            return f"{name} is neither missing nor present"  # of a leaf that no row can reach
         words = self._values(feature, values)
         return f"{words} or missing" if values.missing else words
 

@@ -113,7 +113,7 @@ def _encode(frame: Any, raw: Any) -> EncodedFrame:
             "with df.columns = df.columns.map(str)."
         )
     if not len(frame):
-        raise ValueError("The table has no rows; there must be some.")
+        raise ValueError("The table has no rows; pass one that has some.")
     schema = plan_columns(summarize([frame], names))
     check_schema(schema)
     return EncodedFrame(encode_frame(frame, schema.columns), schema, schema.columns, raw)
@@ -135,7 +135,7 @@ def _say_left_out(schema: TableSchema) -> None:
             f"{plan.name!r} ({plan.becomes.removeprefix('left out: ')})" for plan in schema.left_out
         )
         warnings.warn(
-            f"Columns left out: {told}. Drop them, or convert them, to be rid of this warning.",
+            f"Columns left out: {told}. Drop or convert them to avoid this warning.",
             UserWarning,
             stacklevel=depth_in_package(),
         )

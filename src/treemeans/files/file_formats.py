@@ -1,4 +1,4 @@
-"""FileFormats of files, as their names say."""
+"""Formats of files, as their names say."""
 
 from __future__ import annotations
 

@@ -90,7 +90,10 @@ class ReadOptions:
             )
         twice = [name for name in said if said.count(name) > 1]
         if twice:
-            raise InputError(f"Column {quoted(twice[0])} can be read in one way only.")
+            raise InputError(
+                f"Column {quoted(twice[0])} is named twice; name it in one of --text, --number, "
+                "--date and --category."
+            )
 
 
 @dataclass(frozen=True)
@@ -199,7 +202,7 @@ def infer_schema(
     table = plan_columns(summaries, asked=asked, in_file=True)
     table = _with_problems(table, problems)
     if not table.n_rows:
-        raise InputError("The table has no rows; there must be some.")
+        raise InputError("The table has no rows; pass one that has some.")
     found_schema = FileSchema(table, types, table.columns, (), table.n_rows)
     if options.missing == "drop":
         found_schema = _dropping(found_schema, batches)

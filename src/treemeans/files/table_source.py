@@ -182,7 +182,7 @@ def _kind(head: bytes) -> str:
 
 def no_rows(label: str) -> InputError:
     """The error for a file that has names of columns and nothing else."""
-    return InputError(f"{label} has names of columns but no rows; there must be some.")
+    return InputError(f"{label} has names of columns but no rows.")
 
 
 def unreadable(label: str, error: Exception) -> InputError:

@@ -131,7 +131,7 @@ class TextType:
 
     @property
     def written(self) -> str:
-        """How the values are written, where that is worth a word."""
+        """How the values are written, where that is worth mentioning."""
         if self.name == "text" and 2 * self.n_numbers > self.n_values and self.exception:
             return f"most values are numbers, but {self.exception!r} is not"
         if self.name != "amount":

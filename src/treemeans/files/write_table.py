@@ -137,7 +137,7 @@ class TableWriter:
         self._new = None
 
     def _raise_sentence(self, error: OSError) -> None:
-        """Say that a disk is full; a reader of a pipe that has gone away is no mistake."""
+        """Say that a disk is full; a pipe that its reader has closed is no error."""
         if self._path is not None and not isinstance(error, BrokenPipeError):
             raise _unwritable(self._path, error) from error
 

@@ -315,7 +315,7 @@ UNPRICED = {
         ),
         "AffinityPropagation was fitted to 15 rows and cannot label others",
     ),
-    "pipeline to none": (make_pipeline(StandardScaler(), PCA(2)), "PCA is none"),
+    "pipeline to none": (make_pipeline(StandardScaler(), PCA(2)), "PCA is not one"),
     "labels of other rows": (
         AgglomerativeClustering(3).fit(X[::2]),
         "AgglomerativeClustering was fitted to 75 rows .*, but X has 150",

@@ -54,7 +54,7 @@ class Baseline(TreeEstimator):
         """The finished tree, its leaves labelled."""
 
     def _check(self) -> None:
-        """Refuse parameters that cannot be."""
+        """Refuse invalid parameters."""
         check_integer(self, "n_clusters", or_none=True)
         is_named_reference(self.reference)  # refuses any other text
 
@@ -84,7 +84,7 @@ class Baseline(TreeEstimator):
                 f"{type(self).__name__} needs all rows in one memory; pass an array, for example "
                 "of a sample of the rows."
             )
-        model = copy.copy(self)  # a fit that fails leaves no trace
+        model = copy.copy(self)  # a fit that fails leaves no attributes
         raw, X = X, model._validate(X, reset=True)
         data, reference = model._prepare(raw, X, sample_weight, Limits())
         model.n_iter_ = 1

@@ -1,4 +1,4 @@
-"""What a user may pass to a baseline; anything else gets one sentence."""
+"""What a user may pass to a baseline; anything else is refused with one sentence."""
 
 from typing import Any
 

@@ -29,7 +29,7 @@ class CART(Baseline):
     leaf_label : {"majority", "cost"}, default="majority"
         The label of a leaf: that of most of its rows, as a decision tree predicts, or the center
         that is cheapest for them.
-    reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
+    reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
         The clustering to predict, as in `treemeans.ExKMC`.
     n_jobs : int, default=None
         Threads, by joblib's rules. The tree is the same for every number.

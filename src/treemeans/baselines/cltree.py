@@ -18,7 +18,7 @@ from treemeans.training_data import TrainingData
 
 
 class CLTree(Baseline):
-    """Part dense from empty regions of the data (Liu, Xia, Yu 2000).
+    """Separate dense from empty regions of the data (Liu, Xia, Yu 2000).
 
     The data are one class; the other are as many virtual points, uniform in the data's box, which
     are counted and not made. A tree is grown that tells the two apart, and pruned to what is not
@@ -43,7 +43,7 @@ class CLTree(Baseline):
     merge_touching : bool, default=False
         Whether leaves whose rows are more than ``min_rd`` percent of their virtual points, and
         whose boxes touch, get one label together.
-    reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
+    reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
         The clustering that leaves are labelled by, as in `treemeans.ExKMC`.
     n_jobs : int, default=None
         Threads for prices and prediction, by joblib's rules. The tree is the same for every number.

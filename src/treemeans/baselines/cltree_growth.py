@@ -1,4 +1,4 @@
-"""CLTree (Liu, Xia, Yu 2000): a tree that parts dense from empty regions, grown, then pruned."""
+"""CLTree (Liu, Xia, Yu 2000): a tree that separates dense from empty regions, then is pruned."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class CUBT(Baseline):
     join : {"deviance", "ratio", "dissimilarity"}, default="deviance"
         Leaves are joined that raise the deviance least; that do so as a share of the deviance of
         both together (as in the R package's ``join``); or that are least dissimilar (``join2``).
-    reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
+    reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
         The clustering to compare with, as in `treemeans.ExKMC`.
     n_jobs : int, default=None
         Threads for prices and prediction, by joblib's rules. The tree is the same for every number.

@@ -1,4 +1,4 @@
-"""The other stages of CUBT: prune leaves that are alike, join those that are, far apart or not."""
+"""The other stages of CUBT: prune siblings that are alike, then join leaves that are alike."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Pruner:
         return PrunedCUBT(tree, [self.growth.groups[origin[at]] for at in tree.leaves])
 
     def _dissimilarity(self, node: int, alpha: float) -> float:
-        """Of the two children of a node."""
+        """How dissimilar the two children of a node are."""
         left, right = (self.growth.groups[child] for child in self.growth.draft.children(node))
         if node not in self._distances:
             X = self.growth.X
@@ -191,7 +191,7 @@ class ByDeviance:
 
 
 class ByRatio(ByDeviance):
-    """The same as a share of the deviance of both together."""
+    """How much the deviance rises, as a share of the deviance of both together."""
 
     def between(self, a: int, b: int) -> float:
         """How unlike two groups are."""

@@ -17,7 +17,7 @@ class IMM(Baseline):
     ----------
     n_clusters : int, default=None
         Number of clusters and of leaves, k. None means that of ``reference``, or 8 without one.
-    reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
+    reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
         The clustering to explain, as in `treemeans.ExKMC`.
     n_jobs : int, default=None
         Threads, by joblib's rules. The tree is the same for every number.

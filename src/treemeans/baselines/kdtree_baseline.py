@@ -24,7 +24,7 @@ class KDTree(Baseline):
     max_leaf_nodes : int, default=None
         Most leaves, k' >= k. None means 2 k. Often there are fewer: nodes are halved, and two
         halves with too few rows are not made.
-    reference : None, clusterer, Pipeline or array of shape (n_clusters, d), default=None
+    reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
         The clustering that leaves are labelled by, as in `treemeans.ExKMC`.
     n_jobs : int, default=None
         Threads, by joblib's rules. The tree is the same for every number.

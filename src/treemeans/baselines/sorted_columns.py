@@ -1,4 +1,4 @@
-"""Every column of some rows in order, kept so while the rows are parted."""
+"""Every column of some rows in sorted order, which is kept while the rows are divided."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SortedColumns:
 
     @property
     def weight(self) -> float:
-        """Of all rows together."""
+        """Weight of all rows together."""
         return float(self.weights[self.rows].sum())
 
     def upto(self) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What rows cost at centers, by the name of the cost; and this cost."""
+"""What rows cost at centers, for a cost that is given by its name."""
 
 from __future__ import annotations
 

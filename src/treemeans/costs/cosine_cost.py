@@ -136,7 +136,7 @@ class CosineCost(Cost):
 
     @classmethod
     def of(cls, rows: Any, weights: Floats | None, n_threads: int) -> Self:
-        """Of rows of any length."""
+        """The cost of rows of any length."""
         unit = unit_rows(rows)
         length = unit.multiply(unit).sum(axis=1) if sparse.issparse(unit) else (unit**2).sum(axis=1)
         zero = np.asarray(length).ravel() == 0

@@ -50,7 +50,7 @@ class GroupCosts(Protocol):
     def union_costs(self, unions: Sequence[tuple[int, list[int]]]) -> Floats:
         """Cost of each of some unions of groups, given as the number of a cluster and its members.
 
-        What `merged` says of them, for less.
+        The costs that `merged` would give, for less work.
         """
 
     def merged(self, into: NDArray[np.int32], n_groups: int) -> Self:

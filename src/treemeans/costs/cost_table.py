@@ -50,7 +50,7 @@ class Scales:
 
     @classmethod
     def of(cls, regrets: float, base: float, weights: float | None, whole: bool) -> Self:
-        """For the sums of a center's regrets (the largest), of the base costs and the weights.
+        """The scales for the largest sum of a center's regrets, of base costs and of weights.
 
         ``whole``: whether every weight is an integer.
         """
@@ -137,7 +137,7 @@ class CostTable:
         weights: NDArray[np.float64] | None,
         n_threads: int,
     ) -> Self:
-        """Of costs in floats, which are overwritten."""
+        """The table of costs in floats, which are overwritten."""
         totals = _core.total_regrets(regret, weights, n_threads)
         # `Scales.of` refuses what overflows, or is infinite in a row without weight.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -160,7 +160,7 @@ class CostTable:
         scales: Scales,
         n_threads: int,
     ) -> Self:
-        """Of prices in floats, which are overwritten."""
+        """The table of prices in floats, which are overwritten."""
         n, copies = len(base), scales.copies
         units = None
         if weights is not None:
@@ -207,7 +207,7 @@ class CostTable:
         return len(self.rows) if self.weights is None else int(self.weights.values.sum())
 
     def weight_of(self, members: NDArray[np.bool_]) -> int:
-        """Weight of some of all rows, in units of the weights."""
+        """Weight of some of the rows, in units of the weights."""
         if self.weights is None:
             return int(np.count_nonzero(members[self.rows]))
         return int(self.weights.values[members].sum())

@@ -60,7 +60,7 @@ class GroupStatistics:
             return np.asarray(np.sqrt(np.maximum(squares / total - mean * mean, 0.0)))
 
     def union_costs(self, unions: Sequence[tuple[int, list[int]]]) -> Floats:
-        """Cost of each union of some groups about its mean: what `merged` says of it, for less.
+        """Cost of each union of some groups about its mean, as `merged` gives it, for less work.
 
         ``unions``: clusters, by their number, which this cost does not depend on, and members.
         """

@@ -124,7 +124,7 @@ class KMediansCost(Cost):
 
     @classmethod
     def of(cls, rows: Any, weights: Floats | None, n_threads: int) -> Self:
-        """Of rows in the space of the centers."""
+        """The cost of rows in the space of the centers."""
         return cls(rows, as_points(rows, by_column=True), weights, n_threads)
 
     def price(self, centers: Floats) -> CostTable:

@@ -52,11 +52,11 @@ class PricedCost(Cost):
     def clusters(
         self, labels: NDArray[np.int32], surrogate_cost: float, centers: Floats
     ) -> Clusters:
-        """As of the cost: what representatives save does not depend on prices."""
+        """The clusters of the cost: what representatives save does not depend on prices."""
         return self.cost.clusters(labels, surrogate_cost, centers)
 
     def representatives(self, labels: NDArray[np.int32], n_clusters: int) -> Floats:
-        """As of the cost."""
+        """The representatives of the cost."""
         return self.cost.representatives(labels, n_clusters)
 
     def measured(self, labels: NDArray[np.int32], centers: Floats) -> float:
@@ -74,7 +74,7 @@ class PricedCost(Cost):
         rounding: float,
         spread: Floats | None = None,
     ) -> GroupCosts:
-        """Of the cost, without prices: so nothing is told from ``costs``, which have them."""
+        """The statistics of the cost; ``costs`` have prices, so costs are measured anew."""
         return self.cost.statistics(groups, weight, costs, centers, np.inf, spread)
 
     def as_one_cluster(self) -> Floats:

@@ -1,13 +1,13 @@
 """Good centers of rows in memory: several starts, the best few finished, then exchanges.
 
-It finds centers of lower cost than ``KMeans(n_init=10)`` on average, in less time:
+It finds centers of about the cost of ``KMeans(n_init=10)`` on average, in less time:
 
 1. All starts are seeded at once by greedy k-means++, one matrix product for each center.
 2. Every start takes a few of Lloyd's rounds. The best few are finished, and so are the centers of
    all starts clustered in turn (Bradley and Fayyad 1998), which join what the starts agree on.
 3. Of the best, one center after another moves to where a costly row is, and stays there if Lloyd's
    rounds then lead to a lower cost (random swaps, Fränti 2018): starts that share a cluster between
-   two centers, and two clusters under one, are mended by that, not by more starts.
+   two centers, and two clusters under one, are corrected by that, not by more starts.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def check_clusterer(clusterer: Any) -> None:
     """Refuse, before it is fitted, what does not cluster."""
     name = type(clusterer).__name__
     if not hasattr(clusterer, "fit_predict") and not hasattr(clusterer, "cluster_centers_"):
-        raise ValueError(f"The reference must be a clusterer or end in one; {name} is none.")
+        raise ValueError(f"The reference must be a clusterer or end in one; {name} is not one.")
 
 
 def check_metric(clusterer: Any, cost: str) -> None:

@@ -22,14 +22,14 @@ KMEANS, KMEDIANS, LABELS, COSTS = "k-means", "k-medians", "the given labels", "t
 
 @dataclass(frozen=True)
 class Reference:
-    """A clustering to explain: centers and the space they live in, or labels, or costs.
+    """A clustering to explain: centers and the space they are in, or labels, or costs.
 
     Attributes
     ----------
     centers : (n_clusters, dimension of the space); of dimension 0 until the rows are priced, where
         the reference itself has none
     pipeline : what takes the columns of X to that space; None where X is the space itself
-    given : whether it came ready, fitted on who knows what
+    given : whether it was given fitted, possibly to other rows
     untouched : whether the pipeline takes X as the user gave it; else dates as days
     start_agreement : of `FastKMeans`, adjusted Rand index of each start and the clustering chosen;
         None where the clusterer does not tell

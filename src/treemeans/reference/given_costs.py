@@ -31,7 +31,7 @@ class GivenCosts(NamedTuple):
     names: tuple[str, ...] = ()
 
     def with_finite_costs(self, weights: Floats | None) -> GivenCosts:
-        """Put a number for infinity that is more than all finite costs together.
+        """Replace infinity by a number that is more than all finite costs together.
 
         Then no tree gains by putting a row into a cluster that is forbidden to it, and of two
         trees the one with fewer such rows is cheaper. Rows that weigh less than about a billionth
@@ -122,7 +122,7 @@ def split_costs(table: Floats, what: str) -> GivenCosts:
 
 
 def mixture_costs(mixture: Any, rows: Any) -> GivenCosts:
-    """Minus the logarithm of the responsibilities: what a row is worth to each component.
+    """Minus the logarithm of the responsibilities, as what a row costs at each component.
 
     The logarithms come from the mixture, not from its probabilities, which underflow to 0 for a
     component that is far away. Where nothing but probabilities is known, those that underflow

@@ -15,7 +15,7 @@ from treemeans.rows import as_points
 from treemeans.threads import n_threads
 
 _MOST_STARTING_ROWS = 20_000
-"""Rows that the starts are tried on; the best of them goes on with all rows."""
+"""Rows that the starts are tried on; the best of them continues on all rows."""
 
 
 class KMedians(CenterClusterer):

@@ -31,7 +31,7 @@ class SphericalKMeans(CenterClusterer):
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, n_features)
-        Of length 1.
+        Mean directions, of length 1.
     labels_ : array of shape (n_samples,)
     inertia_ : float
         Sum of one minus the cosine of the rows and their centers.

@@ -1,4 +1,4 @@
-"""Where the points live: the only code that knows."""
+"""Dense and sparse tables as the kernels read them, and their bins."""
 
 from treemeans.rows.feature_table import Table, as_points
 

@@ -34,7 +34,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Chain:
-    """Tests in sequence: the first that a row passes says where it goes on.
+    """Tests in sequence: the first that a row passes decides which tests follow.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ def export_graphviz(
         the names given with ``with_names``, and for other clusters the number and the automatic
         name in ``cluster_names_``.
     max_leaves : int, optional
-        Of a larger tree, take the one it was when it had so many leaves.
+        Draw a larger tree as it was when it had this number of leaves.
 
     Returns
     -------

@@ -124,7 +124,7 @@ def _function_name(name: str) -> str:
     ):
         raise ValueError(
             f"A function cannot be called {name!r}; choose a name of letters, digits and "
-            "underscores that is no word of Python's own."
+            "underscores that is not a Python keyword."
         )
     return plain
 
@@ -146,7 +146,7 @@ def _docstring(tree: ThresholdTree) -> list[str]:
 
 def _values_needed(tree: ThresholdTree) -> list[str]:
     if not tree.accepts_missing:
-        return ["Values must be there, and finite; else a ValueError is raised. In training:"]
+        return ["A missing or infinite value raises a ValueError. In training:"]
     return [
         "A value that is None or NaN is missing. A ValueError is raised if the cluster depends on",
         "it, or if a number is infinite. In training:",

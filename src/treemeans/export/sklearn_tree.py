@@ -24,13 +24,13 @@ def export_sklearn(model: Any) -> DecisionTreeClassifier:
     Trees of scikit-learn round what they are shown to float32. Therefore:
 
     - A threshold moves, within its gap, where rounding would carry a training value across it.
-      Training rows so keep their cluster.
+      So training rows keep their cluster.
     - Rows of float32 get the cluster that ``predict`` gives, always, but for values between a
       threshold and where it moved.
-    - A row of float64 may get another cluster if rounding carries a value of its across a
+    - A row of float64 may get another cluster if rounding carries one of its values across a
       threshold: the two are within 6e-8 of each other, relative to their size.
     - Training values on both sides of a cut that are the same in float32 cannot be told apart. A
-      warning says how many cuts have such.
+      warning says how many cuts have such values.
 
     Missing values take the sides that the tree has for them, and go right where it has none.
 

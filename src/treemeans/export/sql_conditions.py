@@ -50,7 +50,9 @@ class Conditions:
         if not isinstance(name, str) or not name:
             raise ValueError(f"In SQL a column must have a name, which {name!r} is not.")
         if set(name) & set(self._dialect.not_in_names):
-            raise ValueError(f"A name in {self._dialect.name} has no character like in {name!r}.")
+            raise ValueError(
+                f"{self._dialect.name} does not allow a character of the name {name!r}; rename it."
+            )
         return self.exp.Identifier(this=self._checked(name), quoted=True)
 
     def text(self, value: str) -> Expression:

@@ -19,7 +19,7 @@ _OPACITY = {TEXT: 1.0, MUTED: 0.72, EDGE: 0.36, PANEL: 0.06}
 
 
 def tree_svg(labels: TreeLabels, title: str = "Tree of clusters") -> str:
-    """An ``<svg>`` element with the picture of a tree; what is shortened says all on hovering."""
+    """An ``<svg>`` element with the picture of a tree; shortened text is shown in full on hover."""
     return drawing_svg(draw_tree(labels, estimated_width, _SIZE), title)
 
 

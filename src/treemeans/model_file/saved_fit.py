@@ -43,7 +43,7 @@ _COLUMN = {field.name: field.default for field in fields(Column)}
 
 
 def write_fit(record: FitResult) -> dict[str, Any]:
-    """The record as plain values.
+    """The result of a fit as plain values.
 
     Means of clusters, profiles and ratios are not in it: they follow from sums and costs.
     """
@@ -94,7 +94,7 @@ def _write_starts(reference: Reference) -> dict[str, Any]:
 
 
 def read_fit(entries: Entries, version: int) -> FitResult:
-    """The record of a document of some version of the format; or UnreadableError."""
+    """The `FitResult` of a document of some version of the format; or UnreadableError."""
     columns = tuple(_read_column(entry, version) for entry in entries.each("columns", at_least=1))
     reference = entries.within("reference")
     in_pipeline = reference.flag("pipeline")
@@ -172,7 +172,7 @@ def _read_cost(entries: Entries) -> tuple[str, str]:
     if kind not in COST_KINDS:
         raise UnreadableError(f"its cost is of an unknown kind, {kind!r}")
     if not called.isprintable() or len(called) > _LONGEST_NAME:
-        raise UnreadableError("what its reference is called is no short text")
+        raise UnreadableError("the name of its reference must be a short text")
     return kind, called
 
 
@@ -196,7 +196,7 @@ def _read_names(entries: Entries, n_clusters: int) -> tuple[str, ...]:
     try:
         return checked_names(names, names) if given else ()
     except ValueError as error:
-        raise UnreadableError(f"the names of its clusters cannot be: {error}") from error
+        raise UnreadableError(f"the names of its clusters are invalid: {error}") from error
 
 
 def _write_warning(warning: SegmentWarning) -> dict[str, Any]:
@@ -307,7 +307,7 @@ def _read_column(entry: Entries, version: int) -> Column:
     try:
         return Column(**given)
     except ValueError as error:
-        raise UnreadableError(f"a column cannot be: {error}") from error
+        raise UnreadableError(f"a column is invalid: {error}") from error
 
 
 def _write_tree(tree: ThresholdTree) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def _fewer_knots(knots: Sequence[float], n_rows: float) -> list[float]:
 def read_space(entries: Sequence[Entries], columns: Columns) -> TablePreparation:
     """The preparation of views; or UnreadableError."""
     if len(entries) != len(columns):
-        raise UnreadableError("reference.space must say one thing of each column")
+        raise UnreadableError("reference.space must have one entry for each column")
     return TablePreparation(
         tuple(_read_view(entry, column) for entry, column in zip(entries, columns, strict=True))
     )

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 
 
 def plot_path(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Plot the price of each number of leaves: the cost of the tree to that of the reference.
+    """Plot the cost ratio of each number of leaves: the tree's cost over the reference's.
 
     The dashed line is the reference, such as k-means itself. Where costs are given (labels, a
     mixture, a table), the curve shows the share of rows that differ from it. Marked are the size
-    the model has now, and the knee, after which further leaves save little
-    (``treemeans.explain.suggest_leaves``); the
-    curve goes on to the largest tree of the fit.
+    the model has now, and the suggested size, after which further leaves save little
+    (``treemeans.explain.suggest_leaves``); the curve ends at the largest tree of the fit.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def plot_profiles(
     ax : matplotlib Axes, optional
         Where to draw; by default a figure of the size it needs.
     max_columns : int, default=16
-        Of more columns, so many are shown.
+        Most columns to show.
     feature_names : sequence of str, optional
         Names of the columns; by default the model's.
     cluster_names : sequence of str or "numbers", optional

@@ -73,7 +73,7 @@ def plot_regions(
     feature_names : sequence of str, optional
         Names of the columns; by default the model's.
     max_points : int, default=5000
-        Of more rows, so many are shown, drawn at random, the same each time.
+        Most rows to show; of more, a random sample is shown, the same each time.
 
     Returns
     -------

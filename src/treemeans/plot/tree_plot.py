@@ -50,7 +50,7 @@ def plot_tree(
         the names given with ``with_names``, and for other clusters the number and the automatic
         name in ``cluster_names_``.
     max_leaves : int, optional
-        Of a larger tree, draw the one it was when it had so many leaves.
+        Draw a larger tree as it was when it had this number of leaves.
     direction : {"down", "right"}, optional
         By default down if the tree has up to 12 leaves and fits a page.
     fontsize : float, optional

@@ -97,7 +97,7 @@ def wrapped(
 
 
 def estimated_width(words: str, size: float, *, bold: bool = False) -> float:
-    """Width of a line of text where no font is at hand: rather too much than too little.
+    """Width of a line of text where no font is available: rather too much than too little.
 
     Examples
     --------

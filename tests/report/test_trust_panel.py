@@ -25,12 +25,19 @@ def content(page):
 def test_the_page_holds_what_was_measured(case):
     model, X, stability, alternatives = case
     data = content(report_html(model, X, stability=stability, alternatives=alternatives))
-    assert data["trust"]["sentence"] == stability.sentence
+    assert data["trust"]["sentence"] == stability.sentence.replace("cluster", "group")
     assert [row[0] for row in data["trust"]["groups"]] == [0, 1, 2]
     assert data["trust"]["cuts"][0][0] == "x2 <= 2.45"
     assert len(data["alternatives"]["trees"]) == 1 + len(alternatives)
     assert data["alternatives"]["trees"][1]["columns"] == ["x3"]
     assert data["warnings"] == []
+
+
+def test_warnings_call_a_cluster_a_group(case):
+    X = np.concatenate([case[1], [[900.0, 900.0, 900.0, 900.0]]])
+    model = ExKMC(3, max_leaf_nodes=3, random_state=0).fit(X)
+    assert "ask for fewer clusters" in str(model.warnings_[0])
+    assert content(report_html(model))["warnings"][0]["advice"].endswith("ask for fewer groups")
 
 
 def test_without_them_it_holds_nothing(case):

@@ -18,6 +18,7 @@ _PRINTED = {
 _SIGN = re.compile("|".join(_PRINTED))
 _PERCENT = "\N{NO-BREAK SPACE}%"
 _PLACEHOLDER = re.compile("\0([0-9]+)\0")
+_CLUSTER = re.compile(r"\bcluster(s?)\b")
 
 
 class ReportText:
@@ -95,6 +96,17 @@ class ReportText:
         if not text:
             return text
         return self._placeholders.setdefault(text, f"\0{len(self._placeholders)}\0")
+
+
+def with_groups(sentence: str) -> str:
+    """A sentence of the package in the words of the report, which calls a cluster a group.
+
+    Examples
+    --------
+    >>> with_groups("ask for fewer clusters")
+    'ask for fewer groups'
+    """
+    return _CLUSTER.sub(r"group\1", sentence)
 
 
 def worse(ratio: float) -> str:

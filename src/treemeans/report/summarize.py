@@ -16,7 +16,7 @@ from treemeans.fit_result import FitResult
 from treemeans.report.group_panel import GroupDescriptions
 from treemeans.report.histograms import ReportHistograms
 from treemeans.report.profile_panel import ProfileColumns
-from treemeans.report.report_text import ReportText
+from treemeans.report.report_text import ReportText, with_groups
 from treemeans.report.row_panel import RowFields, example_rows
 from treemeans.report.size_panel import cost_curve, size_entries
 from treemeans.report.sql_panel import sql_entries
@@ -90,7 +90,12 @@ def summarize(
         "typical_row": fields.typical_row(facts, table),
         "fewest_rows": fewest,
         "warnings": [
-            {"groups": list(each.clusters), "what": each.what, "advice": each.advice}
+            {
+                "groups": list(each.clusters),
+                # The sentence about a category names a column, which stays as it is.
+                "what": each.what if each.kind == "one category" else with_groups(each.what),
+                "advice": with_groups(each.advice),
+            }
             for each in (model if X is None else model._with_checked_segments(X)).warnings_
         ],
         "trust": trust_entries(stability),

@@ -1,10 +1,11 @@
-"""What the report says about stability, and other trees that would do."""
+"""What the report says about stability, and about other trees that are as good."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from treemeans.columns.number_text import percent
+from treemeans.report.report_text import with_groups
 from treemeans.tree_layout.text_fitting import one_line
 
 
@@ -21,7 +22,7 @@ def trust_entries(stability: Any) -> dict[str, Any] | None:
     if stability is None:
         return None
     return {
-        "sentence": stability.sentence,
+        "sentence": with_groups(stability.sentence),
         "groups": [
             [
                 each.cluster,

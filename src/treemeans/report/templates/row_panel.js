@@ -13,7 +13,7 @@ function showForm(tree) {
   byId("row-form").replaceChildren(
     ...(data.example_rows ? [rowPicker(tree)] : []),
     make("p", { class: "quiet small" }, fields.length
-      ? "These are the only columns that this tree uses. They start from the middle of the table: change them and see."
+      ? "These are the only columns that this tree uses. They start from typical values: change them and see."
       : "This tree has no questions: every row goes to the same group."),
     make("div", { class: "fields" }, ...fields.map(inputOf)),
     make("button", {
@@ -28,7 +28,7 @@ function clearRow() {
   showForm(treeAt(state.size));
 }
 
-// Nobody has typed anything yet: where a row from the middle of the table goes.
+// Nobody has typed anything yet: where a row of typical values goes.
 function answerAtOnce() {
   update({ row: typed.slice() });
 }

@@ -36,7 +36,7 @@ function showAlternatives() {
   const titles = trees.map((_, i) => (i ? `Tree ${i}` : "This tree"));
   const row = (title, text) => [title, ...trees.map(text)];
   byId("others").replaceChildren(make("p", { class: "quiet" }, sentence), plainTable("Trees side by side", ["", ...titles], [
-    row("Asks for", ({ columns }) => columns.join(", ")),
+    row("Asks about", ({ columns }) => columns.join(", ")),
     row("Cost", ({ cost }, i) => (i ? cost : "")),
     row("Rows in the same group", ({ agreement }, i) => (i ? agreement : "")),
     ...data.groups.map((_, group) => row(chip(group), ({ rules }) => rules[group])),

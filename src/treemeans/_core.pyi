@@ -158,7 +158,7 @@ class Bins:
         """The smallest and the largest value of a feature; None if it has no bins of values."""
     @property
     def categorical(self) -> list[int]:
-        """Those of them that are categories."""
+        """Those of ``mixed`` that are categories."""
 
 def mixed_column(bins: Bins, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64], int, bool]:
     """The i-th of the columns ``bins.mixed``.
@@ -284,7 +284,7 @@ def surrogate_subset(
 def score_reoptimized_bins(
     sums: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same for a split that is chosen again, beyond what all rows cost on the right.
+    """Scores of bins for a split that is chosen again, less what all rows cost on the right.
 
     sums : (m, 2 or more), of what going left adds, and of the same where it is negative
     """
@@ -511,7 +511,7 @@ class AnnealingChains:
         end: float,
         n_threads: int,
     ) -> None:
-        """Make rounds in some chains, each until so many or so many steps are made."""
+        """Run some chains, each until ``n_rounds`` rounds or ``n_steps`` steps are made."""
     def best(
         self, chain: int
     ) -> tuple[

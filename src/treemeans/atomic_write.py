@@ -9,9 +9,9 @@ from contextlib import suppress
 
 
 class AtomicFile:
-    """A new file beside its target, which takes the target's place once it is complete.
+    """A new file in the target's folder, which replaces the target once it is complete.
 
-    Whatever goes wrong before, a file that was there is still there, unchanged.
+    If anything fails before that, a file that existed at the target is unchanged.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ class AtomicFile:
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file so that nobody ever finds half of it.
+    """Write a file whole or not at all.
 
-    It is written beside its target and moved there when it is complete, so that whatever goes
-    wrong, a file that was there before is still there. A link stays a link. Devices and pipes,
-    such as ``/dev/stdout``, are written to directly.
+    It is written to the target's folder under another name and moved when it is complete, so that a
+    file that existed before is unchanged if anything fails. A symbolic link stays a link. Devices
+    and pipes, such as ``/dev/stdout``, are written to directly.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _LARGEST_DENOMINATOR = 10**6
-_HAIR = 1e-12  # so that rounding does not refuse a cluster of just the limit
+_HAIR = 1e-12  # so that rounding does not refuse a cluster of exactly the limit
 
 
 class Weighed(Protocol):
@@ -27,15 +27,15 @@ class Weighed(Protocol):
 
 
 class WeighedRows(Weighed, Protocol):
-    """Rows of which the weight of some can be asked."""
+    """Rows whose weight is known, and that of any part of them."""
 
     def weight_of(self, members: NDArray[np.bool_], /) -> int:
-        """Weight of some of all rows, in the same units."""
+        """Weight of some of the rows, in the units of ``total_weight``."""
 
 
 @dataclass(frozen=True)
 class ShareBound:
-    """What share of the weight of every cluster the rows of a group may be.
+    """Bounds on the share of a group of rows in the weight of every cluster.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class ShareBound:
 
 @dataclass(frozen=True)
 class ClusterLimits:
-    """What every cluster of a tree must be like.
+    """Limits that every cluster of a tree must meet.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class ClusterLimits:
         )
 
     def refuse_impossible(self, rows: WeighedRows, k: int) -> None:
-        """Refuse limits that no clusters at all can meet, with the nearest that some can."""
+        """Refuse limits that no clustering can meet, and name the nearest possible ones."""
         low, high = self.size_bounds(rows)
         total, unit = rows.total_weight, rows.weight_unit
         if low is not None and low * k > total:

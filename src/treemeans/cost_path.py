@@ -34,7 +34,7 @@ def path_of(
     Parameters
     ----------
     base_labels : labels of the base tree's nodes, which come first
-    leaves : of the rows in the tree's leaves
+    leaves : statistics of the rows in the tree's leaves
     hits : (n_leaves, n_clusters), weight of these rows by their reference label
     """
     smallest = (len(base_labels) + 1) // 2
@@ -42,19 +42,19 @@ def path_of(
     base, left, right = base_labels.tolist(), tree.left.tolist(), tree.right.tolist()
     leaf_nodes = tree.leaves.tolist()
     place = {leaf: i for i, leaf in enumerate(leaf_nodes)}  # where a node's rows are counted
-    parts = [[i] for i in range(n_leaves)]  # the full tree's leaves that are one by now
-    now = [label[leaf] for leaf in leaf_nodes]  # of these leaves, the cluster they are in by now
+    parts = [[i] for i in range(n_leaves)]  # the full tree's leaves that are merged at this size
+    now = [label[leaf] for leaf in leaf_nodes]  # the cluster of each of these leaves at this size
     counts, costs = hits.tolist(), tree.costs.tolist()
     total, hit = float(hits.sum()), float(hits[np.arange(n_leaves), now].sum())
     surrogate = tree.surrogate_cost
     clusters = leaves.merged(np.array(now, dtype=np.int32), tree.n_clusters).within
     assert clusters is not None
-    unions: list[tuple[int, list[int]]] = []  # clusters that change, and leaves in them
+    unions: list[tuple[int, list[int]]] = []  # clusters that change, and the leaves in them
     steps: list[int] = []  # how many of these come before each size
     sizes: list[tuple[float, float]] = []  # surrogate cost and hits of each size
 
     def move(nodes: Iterable[int], targets: Iterable[int]) -> None:
-        """Give nodes that are leaves by now to other clusters.
+        """Give nodes that are leaves at this size to other clusters.
 
         Only the last state counts, so a cluster that both nodes leave or join is priced once.
         """
@@ -115,10 +115,10 @@ def path_row(
 
 
 def reconciled(surrogate_cost: float, kmeans_cost: float) -> tuple[float, float]:
-    """Both costs, the k-means cost not above the other: means are the cheapest centers there are.
+    """Both costs, the k-means cost at most the surrogate cost: means are the cheapest centers.
 
-    They differ the wrong way round by rounding. That of the surrogate cost is large where a center
-    is so far from all rows that the fixed point leaves few digits for the others.
+    Rounding can make the k-means cost the larger one. The rounding error of the surrogate cost is
+    large where a center is so far from all rows that fixed point leaves few digits for the others.
     """
     if kmeans_cost <= surrogate_cost * (1.0 + 1e-9):
         return surrogate_cost, min(kmeans_cost, surrogate_cost)

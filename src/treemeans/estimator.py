@@ -73,15 +73,15 @@ class ExKMC(TreeEstimator):
         kept. Or the cuts of a given tree. Leaves carry the cheapest center, except those of a
         bare tree with a leaf for each center, which carry their own.
     reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
-        The clustering to explain. None is ``"fast"``, which is `FastKMeans`: on average of no
-        higher inertia than k-means with ten starts, and on large tables in a tenth of the time.
-        ``"kmeans"`` is the paper's ``KMeans(n_init=10, max_iter=300)``. What has one dimension (a
-        list, an array, a series) is one label for each row of X, of any kind; -1, NaN and None are
-        noise. An array of two dimensions holds centers, (n_clusters, d). Any clusterer will do: it
-        is asked for ``cluster_centers_``, or else for ``labels_``; one that is fitted is used as
+        The clustering to explain. None is ``"fast"``, which is `FastKMeans`: about the inertia of
+        k-means with ten starts, on large tables in a twentieth to a quarter of the time.
+        ``"kmeans"`` is the paper's ``KMeans(n_init=10, max_iter=300)``. Anything of one dimension
+        (a list, an array, a series) holds one label of any kind for each row of X; -1, NaN and None
+        are noise. An array of two dimensions holds centers, (n_clusters, d). Any clusterer will do:
+        it is asked for ``cluster_centers_``, or else for ``labels_``; one that is fitted is used as
         it is, another is cloned and fitted (to keep a fitted one through ``clone`` or
-        ``GridSearchCV``, wrap it in ``FrozenEstimator``). In a ``Pipeline`` that ends in one,
-        costs are measured in the pipeline's space, while the tree cuts X itself, in raw units.
+        ``GridSearchCV``, wrap it in ``FrozenEstimator``). In a ``Pipeline`` that ends in one, costs
+        are measured in the pipeline's space, while the tree cuts X itself, in raw units.
     cost : {"auto", "kmeans", "kmedians", "cosine", "labels"}, table or callable, default="auto"
         What it costs to put a row into a cluster. ``"kmeans"``: the squared distance to its
         center, which for labels is the mean of the group. ``"kmedians"``: the sum of absolute
@@ -97,7 +97,7 @@ class ExKMC(TreeEstimator):
         rows apart.
     noise : {"ignore", "cluster"}, default="ignore"
         What becomes of rows that are labelled as noise: they are left out of the fit (as rows of
-        weight 0, so they are in a leaf all the same), or they are a cluster of their own.
+        weight 0, which still are in a leaf), or they are a cluster of their own.
     scale : {"auto", "none", "standard", "robust", "log", "rank"}, default="auto"
         How numbers are scaled before they are clustered, if ``reference`` is no pipeline; the
         tree cuts X itself, in raw units. ``"auto"`` clusters a table of numbers as it is. In a
@@ -105,7 +105,7 @@ class ExKMC(TreeEstimator):
         logarithm or rank first where they are skewed; ``print(model.preparation_)`` says what it
         chose. Flags and categories are 0 and 1 in any case.
     refine : {"none", "local", "search", "optimal"}, default="none"
-        What is done to the grown tree, at the same number of leaves, to lower its k-means cost.
+        How the k-means cost of the grown tree is lowered, at the same number of leaves.
         ``"none"`` is the paper's tree. ``"local"`` chooses every split again with the rest of the
         tree fixed and moves the centers to the means of the tree's clusters, twice, or
         once if that saves less than 0.1 %. ``"search"`` also removes parts of the
@@ -115,11 +115,12 @@ class ExKMC(TreeEstimator):
         the one it came from (``inertia_``, and the prices of its cuts if there are
         ``feature_costs``); it may have fewer leaves, if more would save nothing.
         ``"optimal"`` searches, then proves by branch and bound how good the tree is
-        (``certificate_``), and replaces it if there is a better one. With ``n_clusters`` leaves
-        that is about the k-means cost of any clusters; with more leaves, about the centers of the
-        tree's own clusters. Small trees take seconds; each leaf more takes many times as long.
+        (``certificate_``), and replaces it if there is a better one. With ``n_clusters`` leaves the
+        proof is about the k-means cost of any clusters; with more leaves, about the cost to the
+        centers of the tree's own clusters. Small trees take seconds; each additional leaf takes
+        many times as long.
     search_rounds : int, default=None
-        Rounds of the search.
+        Rounds of the search. None: see ``max_time``.
     max_time : float, default=None
         Seconds that a search, and a proof, may take; the tree then depends on the machine. Without
         ``search_rounds`` and ``max_time`` the effort is a fixed amount of work, three to four
@@ -136,11 +137,11 @@ class ExKMC(TreeEstimator):
     allowed_features : sequence of int or str, or boolean mask, default=None
         Features that may be cut, by number or name. None allows all. Costs are measured on all.
     feature_costs : dict or array of shape (n_features,), default=None
-        What a cut on a feature costs, as a share of the reference's cost: it is made only where
-        it saves more than that, and more than any other net of theirs. Where a search counts
-        mistakes (IMM, EMN), a share of the rows; a base tree that gives every center a leaf uses
-        a costly feature all the same where no other tells two centers apart. The cost that
-        refinement lowers includes it.
+        What a cut on a feature costs, as a share of the reference's cost: a cut is made only where
+        it saves more than its own cost, and more than any other cut after its own cost. Where a
+        search counts mistakes (IMM, EMN), it is a share of the rows; a base tree that gives every
+        center a leaf uses a costly feature nevertheless where no other feature separates two
+        centers. The cost that refinement lowers includes these costs.
     min_cluster_size, max_cluster_size : float, default=None
         Least and largest weight of the rows in every cluster: their number, unless they have
         sample weights. Below 1, a share of the weight of all rows. They hold exactly on the
@@ -149,15 +150,15 @@ class ExKMC(TreeEstimator):
         ``path_`` starts at the smallest tree that has some.
     balance : dict, default=None
         Bounds on the share of groups in every cluster: ``{"gender": (0.3, 0.7)}`` for the share of
-        each value of a column, of a flag (0 and 1, or false and true) that of 1; or for some
-        values, ``{"gender": {"f": (0.3, 0.7)}}``. Columns are given by name or number, and may be
-        columns of X or of ``groups``, which is given to ``fit``.
+        each value of a column (of a flag, 0 and 1 or false and true, only for the share of 1); or
+        for some values, ``{"gender": {"f": (0.3, 0.7)}}``. Columns are given by name or number, and
+        may be columns of X or of ``groups``, which is given to ``fit``.
     protected : sequence of int or str, default=None
-        Columns that may not be cut, of X or of ``groups``. Costs are measured on those of X all
-        the same; a column of ``groups`` has no part in the clustering. ``rules()`` and reports say
-        how much of a column the clusters reveal all the same: R^2 of a number, Goodman and
-        Kruskal's tau of a category, which is how many wrong guesses of a row's value are avoided by
-        guessing from its cluster.
+        Columns that may not be cut, of X or of ``groups``. Costs are still measured on those of X;
+        a column of ``groups`` has no part in the clustering. ``rules()`` and reports say how much
+        of a column the clusters reveal nevertheless: R^2 of a number, Goodman and Kruskal's tau of
+        a category, which is how many wrong guesses of a row's value are avoided by guessing from
+        its cluster.
     round_thresholds : bool, default=False
         Take the shortest decimal in the gap around each threshold (500, not 502.13), and the first
         of a year, a month or a day for dates. No training row changes side.
@@ -192,7 +193,7 @@ class ExKMC(TreeEstimator):
         Cluster that the reference gives each training row: the number of its label, or its
         cheapest cluster; -1 for noise.
     inertia_ : float
-        Cost of the tree's clusters, by ``cost``: for k-means, about their means.
+        Cost of the tree's clusters, by ``cost``: for k-means, the squared distances to their means.
     surrogate_inertia_ : float
         Cost of the tree's clusters to the centers it was grown for, never below ``inertia_``: the
         reference's or, once refined, the means of the clusters of the whole tree.
@@ -200,20 +201,20 @@ class ExKMC(TreeEstimator):
         Cost of the reference clustering.
     tree_ : ThresholdTree
     preparation_ : TablePreparation
-        What k-means saw of each column, if it is not X itself nor what a pipeline made of it;
-        ``print`` it.
+        How each column was scaled or encoded for k-means, if it clustered neither X itself nor the
+        output of a pipeline; ``print`` shows it.
     schema_ : TableSchema
-        What each column of a data frame was read as, if it is not all numbers; ``print`` it.
+        What each column of a data frame was read as, if it is not all numbers; ``print`` shows it.
     columns_ : tuple of Column
-        How each column of X reads in rules, plots and exports; ``with_columns`` says more of them.
+        How each column of X reads in rules, plots and exports; ``with_columns`` changes it.
     n_leaves_ : int
     path_ : structured array
         One row for every number of leaves from the base tree's to the tree's: ``n_leaves``,
         ``surrogate_cost``, ``kmeans_cost`` (the cost by ``cost``, of the tree's own clusters),
         ``ratio`` (of that to the reference's; infinite where the reference costs nothing),
-        ``accuracy`` (share of rows with their reference label). Of a refined tree, from one leaf
-        a cluster on: the cheapest trees inside it (optimal pruning), whose costs never rise. With
-        limits on clusters, from the smallest tree that can meet them.
+        ``accuracy`` (share of rows with their reference label). Of a refined tree it starts at one
+        leaf per cluster and has the cheapest trees inside it (optimal pruning), whose costs never
+        rise. With limits on clusters it starts at the smallest tree that can meet them.
     certificate_ : Certificate or None
         What is proven of the tree: ``cost``, ``lower_bound``, ``gap``, ``kind`` and ``status``;
         ``str`` says it in a sentence. None without ``refine="optimal"``, and for other sizes
@@ -240,10 +241,10 @@ class ExKMC(TreeEstimator):
     >>> small.predict(X).shape
     (150,)
 
-    A description of clusters that are there already:
+    A description of existing clusters:
 
     >>> kinds = load_iris().target_names[load_iris().target]
-    >>> model = ExKMC(None, reference=kinds, cost="labels").fit(X)
+    >>> model = ExKMC(reference=kinds, cost="labels").fit(X)
     >>> model.cluster_names_
     ('setosa', 'versicolor', 'virginica')
     >>> float((model.labels_ == load_iris().target).mean().round(2))
@@ -255,7 +256,7 @@ class ExKMC(TreeEstimator):
     >>> np.bincount(model.labels_).tolist()
     [47, 50, 53]
 
-    With as many leaves, a better tree:
+    A better tree with the same number of leaves:
 
     >>> model = ExKMC(
     ...     n_clusters=3, max_leaf_nodes=6, refine="search", search_rounds=200, random_state=0
@@ -350,7 +351,7 @@ class ExKMC(TreeEstimator):
         """
         warn_renamed(self)
         check_parameters(self)
-        model = copy.copy(self)  # a fit that fails leaves no trace
+        model = copy.copy(self)  # a fit that fails leaves no attributes
         partitioned = as_partitioned(X, sample_weight)
         if partitioned is not None:
             model._refuse_partitioned_limits(groups)
@@ -447,7 +448,7 @@ class ExKMC(TreeEstimator):
         return result.of_limited(refinement.labels(), refined=True)
 
     def _group_data(self, groups: Any, raw: Any, X: Any) -> GroupData | None:
-        """The columns that limits on clusters are about, looked up; None without such limits."""
+        """Look up the columns that limits on clusters are about; None without such limits."""
         asked = (self.min_cluster_size, self.max_cluster_size, self.balance, self.protected, groups)
         if all(each is None for each in asked):
             return None
@@ -463,7 +464,7 @@ class ExKMC(TreeEstimator):
         )
 
     def _refuse_partitioned_limits(self, groups: Any) -> None:
-        """Limits on clusters are about all rows at once."""
+        """Refuse limits on clusters for partitioned rows: they are about all rows at once."""
         for name in ("min_cluster_size", "max_cluster_size", "balance", "protected"):
             if getattr(self, name) is not None:
                 raise ValueError(

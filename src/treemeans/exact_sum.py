@@ -1,4 +1,4 @@
-"""Sums of floats without any rounding, so that no order and no border leaves a trace in them."""
+"""Sums of floats without rounding, which do not depend on the order of rows or on partitions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ExactGroupSums:
         weights: NDArray[np.int64] | None,
         n_groups: int,
     ) -> ExactGroupSums:
-        """Of values, NaN where there is none.
+        """Sum a column of values, in which NaN is a missing value.
 
         Examples
         --------
@@ -91,7 +91,7 @@ class ExactGroupSums:
         return cls(tuple(totals), tuple(counts))
 
     def plus(self, other: ExactGroupSums) -> ExactGroupSums:
-        """The sums of the rows of both."""
+        """The sums over the rows of both."""
         return ExactGroupSums(
             tuple(map(sum, zip(self.totals, other.totals, strict=True))),
             tuple(map(sum, zip(self.weights, other.weights, strict=True))),

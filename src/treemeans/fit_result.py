@@ -1,4 +1,4 @@
-"""What a fit leaves behind: enough to be the model of every size it passed through."""
+"""What a fit leaves behind: enough to make the model of every size it passed through."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FitResult:
     reference : the clustering that is explained
     reference_cost : its cost
     centers : those the costs in the tree are measured to: the reference's, or refined ones
-    leaves : of the rows in the leaves, in the reference's space
+    leaves : statistics of the rows in the leaves, in the reference's space
     profile : the same in the columns of X, without costs if that is another space
     hits : (n_leaves, n_clusters), weight of the rows in the leaves by their reference label
     spread : standard deviation of each column of X
@@ -57,15 +57,15 @@ class FitResult:
         None in a model that was loaded, and where rows are not in one memory
     sizes : the tree of each row of the path
     path : what every size costs
-    columns : how to read them
+    columns : how to read the columns of X
     short : whether thresholds are as short as their gaps allow, in the units of the columns
-    given_names : of the clusters, as people gave them; empty for automatic ones
+    given_names : names of the clusters that the user gave; empty for automatic ones
     certificate : what is proven of the full tree; None if nothing
     cost : the kind of `Reference.cost`
     called : what the reference is called in words
     histograms : of the training columns, or rows to make them from; None if there are none
     warnings : what a look at the rows showed to be wrong with the clusters (`check_segments`)
-    groups : what the clusters of every size say about groups of rows; None if it was not asked
+    groups : what the clusters of every size say about groups of rows; None if no groups were given
     """
 
     tree: ThresholdTree
@@ -125,7 +125,7 @@ class FitResult:
 
     @property
     def comparable(self) -> bool:
-        """Whether costs relative to the reference's say anything: not where these are given."""
+        """Whether the cost ratio means anything: it does not where costs are given."""
         return self.cost not in OWN_COSTS
 
     @cached_property
@@ -148,7 +148,7 @@ class FitResult:
         return replace(self, sizes=sizes, path=path, columns=columns, leaves=leaves)
 
     def of_refined(self) -> FitResult:
-        """Add those of a tree that was refined, from one leaf a cluster on, by optimal pruning."""
+        """Add the sizes and path of a refined tree, by optimal pruning to one leaf per cluster."""
         found, path = prunings(
             self.tree, self.leaves, self.hits, self.reference.n_clusters, self.reference_cost
         )
@@ -157,7 +157,7 @@ class FitResult:
         return replace(self, sizes=sizes, path=path, columns=columns, leaves=leaves)
 
     def of_limited(self, labels: Mapping[int, NDArray[np.int32]], *, refined: bool) -> FitResult:
-        """Add those of a tree within limits on clusters, whose labels differ from size to size.
+        """Add the sizes and path of a tree with limits on clusters; labels differ by size.
 
         ``labels``: of all nodes, by the number of leaves. Of a refined tree the cost of the
         clusters never rises: where labels that cost less by the surrogate would raise it, the
@@ -194,7 +194,7 @@ class FitResult:
         return path_row(n_leaves, *costs, self.reference_cost, right)
 
     def read_as(self, columns: Columns) -> FitResult:
-        """The same, with other columns: what is short for a number may not be so for a date."""
+        """The same result with other columns; a short number may not be a short date."""
         if len(columns) != self.tree.n_features:
             raise ValueError(
                 f"The tree has {self.tree.n_features} columns, but {len(columns)} were given."

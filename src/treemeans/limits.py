@@ -1,4 +1,4 @@
-"""Limits a user sets to a tree: the one place that says whether a leaf may be cut so."""
+"""Limits that a user sets on a tree: the one place that decides whether a cut is allowed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LARGEST_PRICE = 2.0**61  # no sum exceeds it, and it still can be added to one
 
 
 class ProposedCut(Protocol):
-    """A cut that was not found by a search within the limits. What is costly is asked last."""
+    """A cut that no search within the limits has found. `Limits` reads costly properties last."""
 
     @property
     def is_allowed(self) -> bool:
@@ -46,12 +46,12 @@ class ProposedCut(Protocol):
 
     @property
     def price(self) -> int:
-        """What a cut on the feature must save more than, in fixed point."""
+        """The price of a cut on the feature, which it must save more than, in fixed point."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a tree may be.
+    """The limits on a tree.
 
     Attributes
     ----------
@@ -83,16 +83,16 @@ class Limits:
         if least == 1.0:
             return 1
         units = least * rows.total_weight if least < 1.0 else least / rows.weight_unit
-        # A hair less, so that rounding does not refuse a leaf of just that weight.
+        # Slightly less, so that rounding does not refuse a leaf of exactly that weight.
         return max(1, min(math.ceil(units * (1.0 - 1e-12)), rows.total_weight + 1))
 
     def for_sample(self, share: float) -> Self:
-        """For a sample that weighs ``share`` of all rows."""
+        """The limits for a sample that weighs ``share`` of all rows."""
         least = self.min_samples_leaf
         return replace(self, min_samples_leaf=max(1.0, least * share) if least > 1 else least)
 
     def for_some_rows(self, weight: int, total: int) -> Self:
-        """For a search on some of the rows, which weigh ``weight`` of ``total`` units."""
+        """The limits for a search on some rows, which weigh ``weight`` of ``total`` units."""
         return replace(self, min_weight=max(1, self.min_weight * weight // total))
 
     def slot_prices(self, features: Sequence[int], whole: float) -> NDArray[np.int64] | None:
@@ -140,7 +140,7 @@ class Limits:
         return {
             "max_depth": self.max_depth,
             "min_samples_leaf": 1 if weighted else self.min_weight,
-            # A hair less, so that rounding does not refuse a leaf of just that weight.
+            # Slightly less, so that rounding does not refuse a leaf of exactly that weight.
             "min_weight_fraction_leaf": share * (1.0 - 1e-9) if weighted else 0.0,
         }
 
@@ -158,7 +158,7 @@ class Limits:
         return (left >= self.min_weight) & (right >= self.min_weight)
 
     def permits(self, cut: ProposedCut, *, priced: bool = True) -> bool:
-        """Whether a leaf may be cut so.
+        """Whether a leaf may be cut in this way.
 
         ``priced``: whether a cut on a feature that has a price must save that much surrogate cost.
         """

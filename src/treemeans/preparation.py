@@ -1,4 +1,4 @@
-"""The default reference's view of a table that is not all numbers: each column as distances.
+"""How the default reference sees a table that is not all numbers: columns as coordinates.
 
 =================  =============================================================================
 column             what k-means sees, unless the user gives a pipeline of their own
@@ -205,12 +205,12 @@ class TablePreparation:
         return found
 
     def _scale_sparse(self, X: Any) -> Any:
-        """Sparse rows, which stay so if zero stays zero, as it does under ``MaxAbsScaler``."""
+        """Sparse rows, which stay sparse because zero stays zero, as under ``MaxAbsScaler``."""
         scaled = ("standard", "robust")
         if any(view.how not in scaled or view.shift != 0 for view in self.views):
             raise ValueError(
-                "The reference saw columns that were shifted, which a sparse table would not "
-                "survive; pass a dense array."
+                "The reference was fitted to shifted columns, and shifting a sparse table would "
+                "make it dense; pass a dense array."
             )
         return X @ sparse.diags_array([1.0 / view.scale for view in self.views])
 
@@ -294,7 +294,7 @@ def _choose(column: Column, values: Floats, weights: Floats) -> tuple[str, str]:
         return "standard", ""
     low, middle, high = _quantiles(values, weights, [0.05, 0.5, 0.95])
     if not low < high:
-        # Most values are the same: what the others are counts, and not how far away.
+        # Most values are the same: whether a value differs matters, not how far.
         far = values.max() - values.min() > 0 and len(np.unique(values)) > 2
         return ("rank", "most values are the same") if far else ("standard", "")
     skew = (high + low - 2 * middle) / (high - low)

@@ -1,4 +1,4 @@
-"""A progress bar for long work: on a terminal only, and only once the work has proved long."""
+"""A progress bar: on a terminal only, and only for work that takes longer than a moment."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ _WIDTH = 30
 class Progress:
     """``with Progress("growing", total, enabled) as bar: bar.update(done)``.
 
-    Where nobody knows the total (None), it counts.
+    Without a total (None), it shows the number done.
     """
 
     def __init__(self, what: str, total: int | None, enabled: bool) -> None:
@@ -28,7 +28,7 @@ class Progress:
         return self
 
     def update(self, done: int, note: str = "") -> None:
-        """Say how much is done, and what else there is to say."""
+        """Show how much is done, and a note."""
         if not self.enabled or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _REFRESH

@@ -32,7 +32,7 @@ def prunings(
 
     Parameters
     ----------
-    leaves : of the rows in the tree's leaves
+    leaves : statistics of the rows in the tree's leaves
     hits : (n_leaves, n_clusters), weight of these rows by their reference label
 
     Returns

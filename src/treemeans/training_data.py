@@ -1,4 +1,4 @@
-"""TrainingData: all that a tree is grown and refined on."""
+"""TrainingData: everything that a tree is grown and refined on."""
 
 from __future__ import annotations
 

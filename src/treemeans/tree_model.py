@@ -110,9 +110,9 @@ class TreeModel(
         columns: Sequence[Column] | None = None,
         all_categories: bool | None = None,
     ) -> Self:
-        """The same model, with more said about its columns, for rules, plots and exports.
+        """The same model with other descriptions of its columns, for rules, plots and exports.
 
-        What the data tells is known already: names, whole numbers, dates (of a data frame), and
+        What the data shows is known already: names, whole numbers, dates (of a data frame), and
         one-hot columns that are named like ``color_red`` with a single 1 in every row.
 
         Parameters
@@ -127,7 +127,7 @@ class TreeModel(
             One-hot columns: the part of their names before ``_`` or ``=``, or for each source of
             categories, ``{column: category}``.
         columns : sequence of Column, optional
-            All there is to say, for each column, in place of what is known.
+            A full description of each column, in place of what is known.
         all_categories : bool, optional
             Whether a condition lists all categories of a set: ``country in (AT, BE, DE, ...)``. By
             default it lists six of many, and how many more there are: ``country in (AT, BE, BG,
@@ -417,13 +417,13 @@ class TreeModel(
         return self._fit_result.facts(self.n_leaves_)
 
     def _fitted_tree(self) -> ThresholdTree:
-        """The tree. scikit-learn's check, which takes as long as 100 rows, only if it is absent."""
+        """The tree; without one, scikit-learn's check (as slow as 100 rows) raises its error."""
         if not hasattr(self, "tree_"):
             check_is_fitted(self)
         return self.tree_
 
     def _outcome(self, X: Any, of_node: NDArray[np.int32], method: str) -> NDArray[np.int32]:
-        """``of_node`` at the leaf of each row, which is what the method is for."""
+        """The entry of ``of_node`` at the leaf of each row, for the method of that name."""
         if is_dask(X):
             lazy: NDArray[np.int32] = lazily(self, method, X, of_node[:0])
             return lazy
@@ -441,10 +441,10 @@ class TreeModel(
             if len(rows):
                 name = self._fit_result.columns[features[0]].name
                 raise ValueError(
-                    f"Input X contains NaN: column {name!r} has no value in row {rows[0]}, and no "
-                    "training row that came there lacked one, so that it has no side. Fill it in, "
-                    "or call model.with_missing_sides() first: missing values then go with most "
-                    "rows."
+                    f"Input X contains NaN: column {name!r} has no value in row {rows[0]}, and a "
+                    "split on it met no missing value in training, so it has no side for one. Fill "
+                    "it in, or call model.with_missing_sides() first: missing values then go to "
+                    "the side of most training rows."
                 )
         refuse_not_finite(X)
 

@@ -1,4 +1,4 @@
-"""What a user may pass to ExKMC; anything else gets one sentence."""
+"""What a user may pass to ExKMC; anything else is refused with one sentence."""
 
 import math
 import numbers
@@ -35,7 +35,7 @@ DEFAULT_CLUSTERS = 8
 
 
 def check_parameters(model: Any) -> None:
-    """Refuse what cannot be, before any work is done."""
+    """Refuse invalid parameters before any work is done."""
     for name in ("n_clusters", "max_leaf_nodes", "max_depth", "max_categories", "n_random_trees"):
         value = given(model, name)
         if value is None and name != "n_random_trees":
@@ -65,7 +65,7 @@ def check_parameters(model: Any) -> None:
         each is not None for each in (model.min_cluster_size, model.max_cluster_size, model.balance)
     ):
         raise ValueError(
-            'refine="optimal" proves trees without limits on clusters; use refine="search".'
+            'refine="optimal" cannot prove trees with limits on clusters; use refine="search".'
         )
 
 
@@ -101,7 +101,7 @@ def check_cost(cost: Any) -> None:
 
 
 def check_cluster_sizes(least: Any, most: Any) -> None:
-    """Refuse sizes of clusters that are none."""
+    """Refuse values that are not sizes of clusters."""
     for name, size in (("min_cluster_size", least), ("max_cluster_size", most)):
         if size is not None and not (is_number(size) and size > 0):
             raise ValueError(
@@ -182,12 +182,12 @@ def without_protected(
 
 
 def is_integer(value: Any) -> bool:
-    """Whether it is a whole number, and no truth value."""
+    """Whether a value is a whole number and not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a finite number, and no truth value."""
+    """Whether a value is a finite number and not a boolean."""
     return (
         isinstance(value, numbers.Real)
         and not isinstance(value, bool)
@@ -284,7 +284,8 @@ def check_max_leaves(
         )
     if max_leaf_nodes < base_leaves:
         raise ValueError(
-            f"max_leaf_nodes={max_leaf_nodes}, but base_tree already has {base_leaves} leaves."
+            f"max_leaf_nodes={max_leaf_nodes}, but base_tree already has {base_leaves} leaves; "
+            "raise max_leaf_nodes, or give a smaller tree."
         )
     return int(max_leaf_nodes)
 
@@ -387,7 +388,7 @@ def refuse_not_finite(X: Any) -> NoReturn:
 
 
 def refuse_no_table(X: Any) -> None:
-    """Refuse what looks like a table and is none, before scikit-learn makes numbers of it."""
+    """Refuse what looks like a table and is not one, before scikit-learn makes numbers of it."""
     name = type(X).__name__
     if name == "LazyFrame":
         raise ValueError("X is a LazyFrame, which holds no rows yet; pass X.collect().")
@@ -417,7 +418,7 @@ def refuse_no_table(X: Any) -> None:
             "frame, whose values may be missing."
         )
     if hasattr(X, "columns") and len(getattr(X, "shape", ())) == 2 and not X.shape[1]:
-        raise ValueError("The table has no columns; there must be some.")
+        raise ValueError("The table has no columns; pass one that has some.")
 
 
 def refuse_text(X: Any, error: ValueError) -> None:
@@ -430,7 +431,7 @@ def refuse_text(X: Any, error: ValueError) -> None:
 
 
 def warn_if_empty(nearest: NDArray[np.int32], n_clusters: int) -> None:
-    """Some reference centers are nearest to no row, as when there are too few distinct rows."""
+    """Warn if reference centers are nearest to no row, as when there are too few distinct rows."""
     occupied = int(np.count_nonzero(np.bincount(nearest)))
     if occupied < n_clusters:
         warnings.warn(

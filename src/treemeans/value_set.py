@@ -81,7 +81,7 @@ class ValueSet:
 
     @property
     def asks_codes(self) -> bool:
-        """Whether the set is told by category codes."""
+        """Whether the set is given by category codes."""
         return self.codes is not None or bool(self.but)
 
     @property

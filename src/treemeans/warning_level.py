@@ -1,4 +1,4 @@
-"""Whose line a warning is about: the user's, not one of ours."""
+"""The line that a warning points to: the user's, not one of this package."""
 
 import sys
 

@@ -27,7 +27,7 @@ def test_the_page_holds_what_was_measured(case):
     data = content(report_html(model, X, stability=stability, alternatives=alternatives))
     assert data["trust"]["sentence"] == stability.sentence.replace("cluster", "group")
     assert [row[0] for row in data["trust"]["groups"]] == [0, 1, 2]
-    assert data["trust"]["cuts"][0][0] == "x2 <= 2.45"
+    assert data["trust"]["cuts"][0][0] == "x2 ≤ 2.45"
     assert len(data["alternatives"]["trees"]) == 1 + len(alternatives)
     assert data["alternatives"]["trees"][1]["columns"] == ["x3"]
     assert data["warnings"] == []
@@ -78,6 +78,6 @@ def test_the_panels_in_a_browser(case, tmp_path):
         assert not others.is_displayed()
         browser.find_element(By.ID, "tab-others").click()
         assert others.is_displayed()
-        assert "x3 <= 0.8" in others.text
+        assert "x3 ≤ 0.8" in others.text
         assert not browser.find_element(By.ID, "panel-words").is_displayed()
         assert [e for e in browser.get_log("browser") if e["level"] == "SEVERE"] == []

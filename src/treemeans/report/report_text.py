@@ -18,6 +18,7 @@ _PRINTED = {
 _SIGN = re.compile("|".join(_PRINTED))
 _PERCENT = "\N{NO-BREAK SPACE}%"
 _PLACEHOLDER = re.compile("\0([0-9]+)\0")
+_SIGN_IN_TEXT = re.compile(f"(?<= )({_SIGN.pattern})(?= )")
 _CLUSTER = re.compile(r"\bcluster(s?)\b")
 
 
@@ -107,6 +108,17 @@ def with_groups(sentence: str) -> str:
     'ask for fewer groups'
     """
     return _CLUSTER.sub(r"group\1", sentence)
+
+
+def with_signs(conditions: str) -> str:
+    """Conditions on one line, with their signs as they are printed.
+
+    Examples
+    --------
+    >>> with_signs("2.5 < age <= 40")
+    '2.5 < age ≤ 40'
+    """
+    return _SIGN_IN_TEXT.sub(lambda sign: _PRINTED[sign[0]], one_line(conditions))
 
 
 def worse(ratio: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treemeans.columns.number_text import percent
-from treemeans.report.report_text import with_groups
+from treemeans.report.report_text import with_groups, with_signs
 from treemeans.tree_layout.text_fitting import one_line
 
 
@@ -35,7 +35,7 @@ def trust_entries(stability: Any) -> dict[str, Any] | None:
             if each.grade != "no rows"
         ],
         "cuts": [
-            [one_line(each.text), percent(each.returned), one_line(each.interval)]
+            [with_signs(each.text), percent(each.returned), one_line(each.interval)]
             for each in stability.cuts
         ],
         "features": [[one_line(each.name), percent(each.used)] for each in stability.features],
@@ -60,7 +60,7 @@ def alternative_entries(alternatives: Any) -> dict[str, Any] | None:
                 "columns": [one_line(name) for name in each.columns],
                 "cost": f"{100 * (each.cost_ratio - 1):+.2f} %",
                 "agreement": percent(each.agreement),
-                "rules": [one_line(rule) for rule in each.rules],
+                "rules": [with_signs(rule) for rule in each.rules],
             }
             for each in (alternatives.own, *alternatives.others)
         ],

@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 
-from treemeans import ExKMC, plot_profiles, plot_regions, plot_tree
+from treemeans import BadSegmentWarning, ExKMC, plot_profiles, plot_regions, plot_tree
 from treemeans.tree_layout.colors import fill
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -42,6 +42,17 @@ def test_a_cell_has_the_mean_and_the_colour_of_its_distance(model):
     np.testing.assert_allclose(texts, means.to_numpy()[:, order].ravel(), rtol=1e-3)
     np.testing.assert_allclose(ax.images[0].get_array(), apart.to_numpy()[:, order], rtol=1e-9)
     assert "%" in ax.get_yticklabels()[0].get_text()
+
+
+def test_columns_of_categories_have_no_mean():
+    plan = np.repeat(["basic", "pro"], 30)
+    table = pd.DataFrame({"plan": plan, "spend": np.where(plan == "pro", 90.0, 5.0)})
+    ax = plot_profiles(ExKMC(2, random_state=0).fit(table))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["spend"]
+    with pytest.warns(BadSegmentWarning, match="is one category of plan"):
+        only = ExKMC(2, random_state=0).fit(table[["plan"]])
+    with pytest.raises(ValueError, match="all columns hold categories; use plot_tree"):
+        plot_profiles(only)
 
 
 def test_many_columns_and_names(digits):

@@ -35,7 +35,8 @@ def plot_profiles(
 
     The number in a cell is the mean of the cluster in the column, in the column's own units. Its
     colour says how far that is from the mean of all rows, in standard deviations of the column:
-    red above, blue below. The columns in which clusters differ most come first.
+    red above, blue below. The columns in which clusters differ most come first. Columns of
+    categories have no mean, and are left out.
 
     Parameters
     ----------
@@ -69,7 +70,13 @@ def plot_profiles(
     facts = model._facts
     reader = Reader(model.tree_, describe_columns(model.columns_, names=feature_names))
     apart = _standard_deviations_apart(facts.profiles, facts.weight, facts.scale)
-    shown = np.argsort(-np.nanmax(np.abs(apart), axis=0), kind="stable")[:max_columns]
+    means = np.flatnonzero([column.kind != "codes" for column in reader.columns])
+    if not len(means):
+        raise ValueError(
+            "plot_profiles draws means, but all columns hold categories; use plot_tree."
+        )
+    largest = np.nanmax(np.abs(apart[:, means]), axis=0)
+    shown = means[np.argsort(-largest, kind="stable")[:max_columns]]
     names = picture_names(model, cluster_names) or [f"cluster {i}" for i in range(len(apart))]
     shares = facts.weight / max(facts.weight.sum(), 1e-300)
     titles = [_short(reader.title(feature)) for feature in shown.tolist()]

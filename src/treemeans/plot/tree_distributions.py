@@ -162,7 +162,7 @@ def _histogram(
     if len(inset.get_xticks()):
         inset.locator_params(axis="x", nbins=3)
     said = labels.splits[node]
-    inset.set_title(_short(said.name), fontsize=fontsize, pad=2, parse_math=False)
+    inset.set_title(_short(said.name), fontsize=fontsize, pad=4, parse_math=False)
     small: dict[str, Any] = {"fontsize": 0.85 * fontsize, "va": "top", "parse_math": False}
     ax.text(x - 0.03, y - 0.73, _short(said.left), ha="right", **small)
     ax.text(x + 0.03, y - 0.73, _short(said.right), ha="left", **small)

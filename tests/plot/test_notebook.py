@@ -142,3 +142,5 @@ def test_explanations_and_changes_are_tables():
     assert every.count("<tr>") == 1 + 20
     assert "nothing has to change" in every
     assert "<b>" not in html + every
+    none = model.counterfactual(X[60], to=1, allowed=["b"])._repr_html_()
+    assert none == "<p><b>No leaf of cluster 1 can be reached by changing only b.</b></p>"

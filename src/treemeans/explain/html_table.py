@@ -13,7 +13,7 @@ MOST_ROWS = 20
 def html_table(
     caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]], note: str = ""
 ) -> str:
-    """A table with a caption above and a note below.
+    """A table with a caption above and a note below; without rows, the caption alone.
 
     Examples
     --------
@@ -21,9 +21,12 @@ def html_table(
     '<table><caption>a &lt; b</caption><thead><tr><th>x</th></tr></thead><tbody><tr>\
 <td style="text-align:left">&lt;i&gt;</td></tr></tbody></table>'
     """
+    rows = list(rows)
+    below = f"<p>{escape(note)}</p>" if note else ""
+    if not rows:
+        return f"<p><b>{escape(caption)}</b></p>{below}"
     titles = "".join(f"<th>{escape(title)}</th>" for title in head)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    below = f"<p>{escape(note)}</p>" if note else ""
     return (
         f"<table><caption>{escape(caption)}</caption><thead><tr>{titles}</tr></thead>"
         f"<tbody>{body}</tbody></table>{below}"

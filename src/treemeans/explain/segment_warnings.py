@@ -142,7 +142,7 @@ def _one_category(cluster: int, column: str, rule: str) -> SegmentWarning:
         "one category",
         (cluster,),
         f"is one category of {column}",
-        "it repeats a column that you have: drop the column, or ask for fewer clusters",
+        "it repeats a column that you have; drop the column, or ask for fewer clusters",
         rule,
     )
 

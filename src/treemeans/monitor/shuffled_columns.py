@@ -80,7 +80,7 @@ def shuffle_warnings(
                 (),
                 "the clusters are no more compact than those of k-means on shuffled columns "
                 f"(cost {test.ratio:.2f} of theirs)",
-                "the columns may have nothing to do with each other: drop columns that are "
+                "the columns may have nothing to do with each other; drop columns that are "
                 "noise, or do not cluster this table",
             )
         ]

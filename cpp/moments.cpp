@@ -39,16 +39,22 @@ void add_dense(const DensePoints& points, const std::int32_t* groups, const doub
                [](std::vector<double>&) {});
 }
 
-// A sum and what rounding has taken off it, so that the difference of two sums keeps the digits of
-// weights that are 1e-24 of others.
+// A sum, what rounding has taken off it, and off that, so that the difference of two sums keeps all
+// digits of weights that are 1e-24 of others.
 struct ExactSum {
-  double sum = 0.0, rest = 0.0;
+  double parts[3] = {0.0, 0.0, 0.0};
   void add(double x) {
-    const double next = sum + x, shared = next - sum;
-    rest += (sum - (next - shared)) + (x - shared);
-    sum = next;
+    for (double& part : parts) {
+      const double next = part + x, shared = next - part;
+      x = (part - (next - shared)) + (x - shared);
+      part = next;
+    }
   }
-  double minus(const ExactSum& other) const { return (sum - other.sum) + (rest - other.rest); }
+  double minus(ExactSum other) const {
+    for (double& part : other.parts) part = -part;
+    for (const double part : parts) other.add(part);
+    return other.parts[0] + (other.parts[1] + other.parts[2]);
+  }
 };
 
 // Values that are not stored are zeros: they add the weight of their rows times minus the origin.

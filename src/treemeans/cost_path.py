@@ -21,6 +21,7 @@ PATH_DTYPE = np.dtype(
 
 def path_of(
     tree: ThresholdTree,
+    costs: NDArray[np.float64],
     base_labels: NDArray[np.int32],
     leaves: GroupCosts,
     hits: NDArray[np.float64],
@@ -33,6 +34,7 @@ def path_of(
 
     Parameters
     ----------
+    costs : (n_nodes, n_clusters), of the rows in the tree's nodes
     base_labels : labels of the base tree's nodes, which come first
     leaves : statistics of the rows in the tree's leaves
     hits : (n_leaves, n_clusters), weight of these rows by their reference label
@@ -44,9 +46,9 @@ def path_of(
     place = {leaf: i for i, leaf in enumerate(leaf_nodes)}  # where a node's rows are counted
     parts = [[i] for i in range(n_leaves)]  # the full tree's leaves that are merged at this size
     now = [label[leaf] for leaf in leaf_nodes]  # the cluster of each of these leaves at this size
-    counts, costs = hits.tolist(), tree.costs.tolist()
+    counts, node_costs = hits.tolist(), costs.tolist()
     total, hit = float(hits.sum()), float(hits[np.arange(n_leaves), now].sum())
-    surrogate = tree.surrogate_cost
+    surrogate = float(costs[tree.leaves, now].sum())
     clusters = leaves.merged(np.array(now, dtype=np.int32), tree.n_clusters).within
     assert clusters is not None
     unions: list[tuple[int, list[int]]] = []  # clusters that change, and the leaves in them
@@ -79,7 +81,7 @@ def path_of(
             for node in other:
                 new = base[node]
                 hit += counts[place[node]][new] - counts[place[node]][label[node]]
-                surrogate += costs[node][new] - costs[node][label[node]]
+                surrogate += node_costs[node][new] - node_costs[node][label[node]]
             move(other, [base[node] for node in other])
         sizes.append((surrogate, hit))
         steps.append(len(unions))
@@ -88,14 +90,14 @@ def path_of(
             children = (left[node], right[node])
             for child in children:
                 hit -= counts[place[child]][label[child]]
-                surrogate -= costs[child][label[child]]
+                surrogate -= node_costs[child][label[child]]
             move(children, (label[node], label[node]))
             kept, gone = place.pop(children[0]), place.pop(children[1])
             parts[kept] += parts[gone]
             counts[kept] = [one + two for one, two in zip(counts[kept], counts[gone], strict=True)]
             place[node] = kept
             hit += counts[kept][label[node]]
-            surrogate += costs[node][label[node]]
+            surrogate += node_costs[node][label[node]]
     path, done = np.zeros(len(sizes), dtype=PATH_DTYPE), 0
     union_costs = leaves.union_costs(unions)
     for i, (surrogate, hit) in enumerate(sizes):
@@ -117,8 +119,7 @@ def path_row(
 def reconciled(surrogate_cost: float, kmeans_cost: float) -> tuple[float, float]:
     """Both costs, the k-means cost at most the surrogate cost: means are the cheapest centers.
 
-    Rounding can make the k-means cost the larger one. The rounding error of the surrogate cost is
-    large where a center is so far from all rows that fixed point leaves few digits for the others.
+    Rounding can make the k-means cost the larger one.
     """
     if kmeans_cost <= surrogate_cost * (1.0 + 1e-9):
         return surrogate_cost, min(kmeans_cost, surrogate_cost)

@@ -66,6 +66,8 @@ class FitResult:
     histograms : of the training columns, or rows to make them from; None if there are none
     warnings : what a look at the rows showed to be wrong with the clusters (`check_segments`)
     groups : what the clusters of every size say about groups of rows; None if no groups were given
+    measured_costs : costs of the tree's nodes at ``centers``, where those that it grew by have lost
+        digits; only until the path is made
     """
 
     tree: ThresholdTree
@@ -89,6 +91,7 @@ class FitResult:
     histograms: TrainingHistograms | TrainingSample | None = None
     warnings: tuple[SegmentWarning, ...] = ()
     groups: GroupFigures | None = None
+    measured_costs: NDArray[np.float64] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickle holds counts, not the sample of rows that they are made from.
@@ -143,18 +146,23 @@ class FitResult:
         sizes = {n: Pruning(tree.cut_by(n), tree.label) for n in range(smallest, tree.n_leaves + 1)}
         labels = np.append(base_labels, tree.label[len(base_labels) :])
         sizes[smallest] = Pruning(tree.cut_by(smallest), labels)
-        path = path_of(tree, base_labels, self.leaves, self.hits, self.reference_cost)
-        columns, leaves = plain_columns(tree.n_features), self.leaves.without_rows()
-        return replace(self, sizes=sizes, path=path, columns=columns, leaves=leaves)
+        path = path_of(
+            tree, self._node_costs, base_labels, self.leaves, self.hits, self.reference_cost
+        )
+        return self._with_path(tree, sizes, path)
 
     def of_refined(self) -> FitResult:
         """Add the sizes and path of a refined tree, by optimal pruning to one leaf per cluster."""
         found, path = prunings(
-            self.tree, self.leaves, self.hits, self.reference.n_clusters, self.reference_cost
+            self.tree,
+            self._node_costs,
+            self.leaves,
+            self.hits,
+            self.reference.n_clusters,
+            self.reference_cost,
         )
         sizes = dict(zip(path["n_leaves"].tolist(), found, strict=True))
-        columns, leaves = plain_columns(self.tree.n_features), self.leaves.without_rows()
-        return replace(self, sizes=sizes, path=path, columns=columns, leaves=leaves)
+        return self._with_path(self.tree, sizes, path)
 
     def of_limited(self, labels: Mapping[int, NDArray[np.int32]], *, refined: bool) -> FitResult:
         """Add the sizes and path of a tree with limits on clusters; labels differ by size.
@@ -179,15 +187,32 @@ class FitResult:
             sizes[n_leaves], path[i] = Pruning(inner, label), row
             inherited = label[ancestor][tree.leaves]
         tree = replace(tree, label=sizes[tree.n_leaves].label)
-        columns, leaves = plain_columns(tree.n_features), self.leaves.without_rows()
-        return replace(self, tree=tree, sizes=sizes, path=path, columns=columns, leaves=leaves)
+        return self._with_path(tree, sizes, path)
+
+    @property
+    def _node_costs(self) -> NDArray[np.float64]:
+        return self.tree.costs if self.measured_costs is None else self.measured_costs
+
+    def _with_path(
+        self, tree: ThresholdTree, sizes: Mapping[int, Pruning], path: NDArray[np.void]
+    ) -> FitResult:
+        """The same with all sizes, and without what was only needed to make them."""
+        return replace(
+            self,
+            tree=tree,
+            sizes=sizes,
+            path=path,
+            columns=plain_columns(tree.n_features),
+            leaves=self.leaves.without_rows(),
+            measured_costs=None,
+        )
 
     def _path_row(
         self, tree: ThresholdTree, n_leaves: int, labels: NDArray[np.int32]
     ) -> tuple[int, float, float, float, float]:
         """A row of the path; ``labels``: of the full tree's leaves."""
         costs = reconciled(
-            float(tree.costs[tree.leaves, labels].sum()),
+            float(self._node_costs[tree.leaves, labels].sum()),
             self.leaves.merged(labels, tree.n_clusters).cost,
         )
         right = float(self.hits[np.arange(len(labels)), labels].sum() / self.hits.sum())
@@ -354,7 +379,22 @@ def measure(
         cost=reference.cost,
         called=reference.called,
         given_names=checked_names(reference.names, reference.names) if reference.names else (),
+        measured_costs=measured_costs(tree, leaves, centers, rounding),
     )
+
+
+def measured_costs(
+    tree: ThresholdTree, leaves: GroupCosts, centers: NDArray[np.float64], rounding: float
+) -> NDArray[np.float64] | None:
+    """Costs of a tree's nodes at the centers, where fixed point is off by more than ten digits.
+
+    It is where a center is so far from all rows that few digits are left for the others.
+
+    ``rounding``: most that the tree's cost may be off by.
+    """
+    if rounding <= 1e-10 * tree.surrogate_cost or not isinstance(leaves, GroupStatistics):
+        return None
+    return tree.sums_over_leaves(leaves.costs_to(centers))
 
 
 def group_means(

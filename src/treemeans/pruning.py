@@ -20,6 +20,7 @@ class Pruning:
 
 def prunings(
     tree: ThresholdTree,
+    costs: NDArray[np.float64],
     leaves: GroupCosts,
     hits: NDArray[np.float64],
     fewest: int,
@@ -32,6 +33,7 @@ def prunings(
 
     Parameters
     ----------
+    costs : (n_nodes, n_clusters), of the rows in the tree's nodes
     leaves : statistics of the rows in the tree's leaves
     hits : (n_leaves, n_clusters), weight of these rows by their reference label
 
@@ -48,7 +50,7 @@ def prunings(
         # The label that each leaf of the whole tree has in the smaller one.
         labels = pruning.label[tree.ancestor_in(pruning.inner)][tree.leaves]
         surrogate, cost = reconciled(
-            float(tree.costs[tree.leaves, labels].sum()),
+            float(costs[tree.leaves, labels].sum()),
             leaves.merged(labels, tree.n_clusters).cost,
         )
         if found and cost > path["kmeans_cost"][i - 1]:

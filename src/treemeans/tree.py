@@ -238,6 +238,15 @@ class ThresholdTree:
         leaves = self.leaves
         return float(self.costs[leaves, self.label[leaves]].sum())
 
+    def sums_over_leaves(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of every node, the sum of the ``values`` (n_leaves, ...) of the leaves below it."""
+        found = np.zeros((self.n_nodes, *values.shape[1:]))
+        found[self.leaves] = values
+        for node in reversed(parents_first(self.left, self.right)):
+            if self.left[node] != _NO_CHILD:
+                found[node] = found[self.left[node]] + found[self.right[node]]
+        return found
+
     def apply(self, X: Any, *, n_threads: int = 1) -> NDArray[np.int32]:
         """Node number of the leaf each row of X falls into.
 

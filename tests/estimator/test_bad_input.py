@@ -140,6 +140,13 @@ def test_values_whose_squares_overflow():
     assert "StandardScaler" in message
 
 
+@pytest.mark.parametrize("reference", [CENTERS * 1e95, None], ids=["centers", "none"])
+def test_weights_that_make_squares_overflow_are_named(reference):
+    estimator = ExKMC(len(CENTERS), reference=reference)
+    with pytest.raises(ValueError, match="times the sample weights overflow"):
+        estimator.fit(X * 1e95, sample_weight=np.full(len(X), 1e127))
+
+
 # ---- rows and clusters ---------------------------------------------------------------------------
 
 REFERENCES = {

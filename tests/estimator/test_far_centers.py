@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.pipeline import Pipeline
 
+from tests.helpers.partitioned_cases import ListedPartitions, split_rows
 from treemeans import ExKMC
 
 pytestmark = pytest.mark.filterwarnings("ignore:Only .* reference centers are nearest to any row")
@@ -55,6 +56,24 @@ def test_centers_far_from_the_rows(away, as_table, weighted):
     assert_costs_are_exact(model, X, weights)
     score = model.score(as_table(X), sample_weight=weights)
     assert -score == pytest.approx(exact_cost(X, model.labels_, weights), rel=1e-9)
+
+
+@pytest.mark.parametrize("refine", ["none", "local"])
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_surrogate_cost_beside_one_center_that_is_far_from_all_rows(partitioned, refine):
+    X = rows(n=40)
+    weights = 10.0 ** np.random.default_rng(1).uniform(0, 5, len(X))
+    centers = np.vstack([X[:3], X[3:4] + 1e9])
+    table = ListedPartitions(split_rows(X, 3, 0), split_rows(weights, 3, 0)) if partitioned else X
+    model = ExKMC(4, base_tree="none", max_leaf_nodes=8, reference=centers, refine=refine)
+    model.fit(table, sample_weight=None if partitioned else weights)
+    grown_to = model._fit_result.centers
+    for n_leaves in model.path_["n_leaves"].tolist():
+        small = model.with_leaves(n_leaves)
+        away = X - grown_to[small.predict(X)]
+        exact = float(weights.astype(np.longdouble) @ (away.astype(np.longdouble) ** 2).sum(axis=1))
+        assert small.surrogate_inertia_ == pytest.approx(exact, rel=1e-9)
+        assert small.inertia_ <= small.surrogate_inertia_
 
 
 @pytest.mark.parametrize("base_tree", ["best", "exgreedy", "kdtree", "cart"])

@@ -3,7 +3,15 @@
 from treemeans.costs.centered_prices import centered_cost, centered_prices
 from treemeans.costs.cosine_cost import CosineCost, DirectionStatistics
 from treemeans.costs.cost import COST_KINDS, OWN_COSTS, Clusters, Cost, GroupCosts
-from treemeans.costs.cost_table import SMALLEST, TOO_LARGE, TOO_SMALL, CostTable, Fixed, Scales
+from treemeans.costs.cost_table import (
+    SMALLEST,
+    TOO_LARGE,
+    TOO_LARGE_WEIGHTED,
+    TOO_SMALL,
+    CostTable,
+    Fixed,
+    Scales,
+)
 from treemeans.costs.group_statistics import GroupStatistics, rounded_mean, shift_near
 from treemeans.costs.kmeans_cost import KMeansCost
 from treemeans.costs.kmedians_cost import KMediansCost, Union, UnionStatistics
@@ -15,6 +23,7 @@ __all__ = [
     "OWN_COSTS",
     "SMALLEST",
     "TOO_LARGE",
+    "TOO_LARGE_WEIGHTED",
     "TOO_SMALL",
     "Clusters",
     "CosineCost",

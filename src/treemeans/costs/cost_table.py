@@ -20,6 +20,10 @@ TOO_LARGE = (
     "The squared distances overflow: the values are too large. "
     "Scale the data, for example with StandardScaler."
 )
+TOO_LARGE_WEIGHTED = (
+    "The squared distances times the sample weights overflow: the values or the weights are too "
+    "large. Scale the data, for example with StandardScaler, and divide the weights by their mean."
+)
 TOO_SMALL = (
     "The squared distances underflow: the values are too small. "
     "Scale the data, for example with StandardScaler."
@@ -55,7 +59,7 @@ class Scales:
         ``whole``: whether every weight is an integer.
         """
         if not (math.isfinite(regrets) and math.isfinite(base)):
-            raise ValueError(TOO_LARGE)
+            raise ValueError(TOO_LARGE if weights is None else TOO_LARGE_WEIGHTED)
         if weights is None:
             return cls(_scale(regrets), _scale(base))
         return cls(_scale(regrets), _scale(base), _scale(weights), whole and weights < 2**31)

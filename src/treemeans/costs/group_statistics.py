@@ -90,6 +90,16 @@ class GroupStatistics:
         within = np.bincount(into, self.within + between, minlength=n_groups)
         return GroupStatistics(weight, sums, self.shift, within.astype(np.float64))
 
+    def costs_to(self, centers: Floats) -> Floats:
+        """(m, n_centers), cost of the rows of each group to each center.
+
+        No digit of a near center is lost to one that is far away, as in fixed point.
+        """
+        assert self.within is not None
+        from_shift = centers - self.shift
+        away = np.stack([_squared(self.offset - center) for center in from_shift], axis=1)
+        return np.asarray(self.within[:, None] + self.weight[:, None] * away)
+
     def without_rows(self) -> GroupStatistics:
         """The same: sums hold no rows."""
         return self

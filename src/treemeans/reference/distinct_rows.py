@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans import _core
-from treemeans.costs import TOO_LARGE
+from treemeans.costs import TOO_LARGE, TOO_LARGE_WEIGHTED
 from treemeans.rows import as_points
 
 
@@ -26,7 +26,7 @@ def distinct_rows(
     with np.errstate(over="ignore"):
         total = 4.0 * float(key.sum() if weights is None else key @ weights)
     if not math.isfinite(total):  # so would the cost of the rows be
-        raise ValueError(TOO_LARGE)
+        raise ValueError(TOO_LARGE if weights is None else TOO_LARGE_WEIGHTED)
     rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
     _, first, group = np.unique(key[rows], return_index=True, return_inverse=True)
     if weights is None and len(first) == len(rows):

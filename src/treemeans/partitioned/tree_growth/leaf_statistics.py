@@ -17,7 +17,7 @@ from treemeans.costs import (
     rounded_mean,
     shift_near,
 )
-from treemeans.fit_result import FitResult, hits_of
+from treemeans.fit_result import FitResult, hits_of, measured_costs
 from treemeans.partitioned.clustering.fixed_point_columns import sum_by_group
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
@@ -240,17 +240,19 @@ def measure_leaves(
 
     costs = frozen.costs[frozen.leaves]
     leaves: GroupCosts
+    centers, stated = cost_builder.reference.centers, None
     if reference.cost == "kmeans":
         rounding = data.cost_totals.n_rows * (1 / scales.base + 1 / scales.regrets) / 2
-        means = GroupStatistics.of(sums, costs, cost_builder.reference.centers, rounding, moments)
+        means = GroupStatistics.of(sums, costs, centers, rounding, moments)
         leaves, profile = means, means if reference.pipeline is None else profile
+        stated = measured_costs(frozen, means, centers, rounding)
     else:  # medians of clusters would take passes of their own: clusters keep their centers
         leaves = TableStatistics(weight, costs)
     result = FitResult(
         tree=frozen,
         reference=reference,
         reference_cost=data.cheapest,
-        centers=cost_builder.reference.centers,
+        centers=centers,
         leaves=leaves,
         profile=profile,
         hits=found.hits,
@@ -258,6 +260,7 @@ def measure_leaves(
         cost=reference.cost,
         called=reference.called,
         given_names=reference.names,
+        measured_costs=stated,
     )
     margins = found.margins
     return result, SplitValues(margins[:, :2], margins[:, 2], margins[:, 3], found.whole)

@@ -21,6 +21,7 @@ from treemeans.costs import (
     GroupCosts,
     GroupStatistics,
     KMeansCost,
+    TableStatistics,
     rounded_mean,
 )
 from treemeans.explain.cluster_names import automatic_names, checked_names, names_with_numbers
@@ -388,12 +389,15 @@ def measured_costs(
 ) -> NDArray[np.float64] | None:
     """Costs of a tree's nodes at the centers, where fixed point is off by more than ten digits.
 
-    It is where a center is so far from all rows that few digits are left for the others.
+    It is where a center is so far from all rows, or a cost is infinite, that few digits are left
+    for the others.
 
     ``rounding``: most that the tree's cost may be off by.
     """
-    if rounding <= 1e-10 * tree.surrogate_cost or not isinstance(leaves, GroupStatistics):
+    if rounding <= 1e-10 * tree.surrogate_cost:
         return None
+    if not isinstance(leaves, GroupStatistics | TableStatistics):
+        return None  # medians and directions: no center is far away
     return tree.sums_over_leaves(leaves.costs_to(centers))
 
 

@@ -100,7 +100,9 @@ class Limits:
         if self.feature_costs is None:
             return None
         shares = self.feature_costs[np.asarray(features, dtype=np.intp)]
-        return np.rint(np.minimum(shares * whole, _LARGEST_PRICE)).astype(np.int64)
+        with np.errstate(over="ignore"):  # an infinite price forbids
+            prices = np.minimum(shares * whole, _LARGEST_PRICE)
+        return np.rint(prices).astype(np.int64)
 
     def price_of_cuts(self, features: NDArray[np.int32]) -> float:
         """Prices of cuts on these features together; a leaf's -1 is free."""

@@ -112,7 +112,13 @@ class TreeEstimator(TreeModel):
         encoded = self._encoded_table
         table = Table.of(X, threads, allowed, **({} if encoded is None else encoded.sides))
         if table is None and encoded is None:
+            names = getattr(self, "feature_names_in_", ())
             encoded = self._encode_missing(raw, X)
+            if encoded.X.shape[1] < X.shape[1]:  # a column without values is left out
+                kept = np.isin(names, [column.name for column in encoded.columns])
+                allowed = None if allowed is None else allowed[kept]
+                if limits.feature_costs is not None:
+                    limits = replace(limits, feature_costs=limits.feature_costs[kept])
             X = encoded.X
             table = Table.of(X, threads, allowed, **encoded.sides)
         if table is None:

@@ -51,11 +51,18 @@ def cosine_prices(
     """Least cost, cheapest center and regrets of rows of length 1.
 
     Of two vectors of length 1, half the squared distance is one minus the cosine. A row of zeros
-    (``zero``) has no direction: it costs 1 everywhere.
+    (``zero``) has no direction: it costs 1 everywhere, as every row does at a center of zeros.
     """
-    base, nearest, regret = _core.price(points, unit_rows(centers), n_threads)
+    directions = unit_rows(centers)
+    base, nearest, regret = _core.price(points, directions, n_threads)
     base *= 0.5
     regret *= 0.5
+    nowhere = ~directions.any(axis=1)
+    if nowhere.any():
+        regret += base[:, None] + 0.5 * nowhere
+        nearest = regret.argmin(axis=1).astype(np.int32)
+        base = regret.min(axis=1)
+        regret -= base[:, None]
     base[zero] += 0.5
     return base, nearest, regret
 

@@ -54,6 +54,10 @@ class TableStatistics:
         """Representatives: clusters keep those they have."""
         return fallback
 
+    def costs_to(self, centers: Floats) -> Floats:
+        """(m, n_clusters), cost of the rows of each group at each cluster."""
+        return self.costs
+
     def without_rows(self) -> TableStatistics:
         """The same: sums hold no rows."""
         return self
@@ -121,7 +125,12 @@ class TableCost(Cost):
         rounding: float,
         spread: Floats | None = None,
     ) -> TableStatistics:
-        """The costs of the groups."""
+        """The costs of the groups; added up again where an infinite cost left them few digits."""
+        if rounding > 1e-10 * float(costs.min(axis=1).sum()):
+            weights = np.ones(len(groups)) if self.weights is None else self.weights
+            each = (self.base + column for column in self.regret.T)
+            sums = [np.bincount(groups, weights * own, minlength=len(weight)) for own in each]
+            costs = np.stack(sums, axis=1)
         return TableStatistics(weight, costs)
 
     def as_one_cluster(self) -> Floats:

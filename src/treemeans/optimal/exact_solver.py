@@ -113,6 +113,8 @@ class ExactSolver:
         # The kernel squares sums: by powers of two they are kept near 1, where no square overflows.
         scale = _power_below(float(weights.sum()))
         length = _power_below(float(np.abs(centered).max(initial=0.0)))
+        # Costs of values that are smaller still are zero, but their unit must not be.
+        length = max(length, math.ldexp(1.0, (-1000 - math.frexp(scale)[1]) // 2))
         weights, centered = weights / scale, centered / length
         unit = scale * length * length
         squares = weights * np.einsum("ij,ij->i", centered, centered)

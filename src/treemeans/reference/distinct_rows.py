@@ -23,7 +23,7 @@ def distinct_rows(
     """
     point = np.random.default_rng(0).normal(size=(1, X.shape[1]))
     key, _ = _core.nearest_centers(as_points(X), point, 1)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite, maybe in a row of weight 0
         total = 4.0 * float(key.sum() if weights is None else key @ weights)
     if not math.isfinite(total):  # so would the cost of the rows be
         raise ValueError(TOO_LARGE if weights is None else TOO_LARGE_WEIGHTED)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import math
 import textwrap
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -17,7 +16,7 @@ from treemeans.explain.group_figures import GroupShare, ProtectedColumn
 from treemeans.explain.leaf_boxes import Box
 from treemeans.explain.phrases import all_of, in_parentheses
 from treemeans.explain.to_frame import data_frame
-from treemeans.explain.warning_record import SegmentWarning
+from treemeans.explain.warning_record import SegmentWarning, on_one_line
 from treemeans.value_set import ValueSet
 
 _WIDTH = 100  # of a line of text
@@ -93,7 +92,7 @@ class ClusterRules:
     def __str__(self) -> str:
         lines = [f"cluster {self.cluster}: {_figures(self)}"]
         if self.name:
-            lines = [f"cluster {self.cluster}: {_on_one_line(self.name)}", f"  {_figures(self)}"]
+            lines = [f"cluster {self.cluster}: {on_one_line(self.name)}", f"  {_figures(self)}"]
         if self.apart:
             lines += _folded("  differs by: ", [each.text for each in self.apart], end=",")
         for i, rule in enumerate(self.rules):
@@ -185,14 +184,14 @@ class Rules(Sequence[ClusterRules]):
     def __str__(self) -> str:
         head = [_overall(self), *self._notes]
         for each in self.warnings:
-            head += textwrap.wrap(_on_one_line(f"Warning: {each}"), _WIDTH, subsequent_indent="  ")
+            head += textwrap.wrap(on_one_line(f"Warning: {each}"), _WIDTH, subsequent_indent="  ")
         return "\n".join([*head, *("\n" + str(each) for each in self.clusters)])
 
     @property
     def _notes(self) -> list[str]:
         """What there is to say about the tree beyond its figures, line by line."""
         said = [self.certificate] if self.certificate else []
-        return said + [_on_one_line(str(each)) for each in (*self.balanced, *self.protected)]
+        return said + [on_one_line(str(each)) for each in (*self.balanced, *self.protected)]
 
     def _repr_html_(self) -> str:
         head = (
@@ -421,7 +420,7 @@ def _figures(each: ClusterRules) -> str:
 def _folded(start: str, phrases: Sequence[str], end: str = "", begin: str = "") -> list[str]:
     """Phrases in one line, or in several of about ``_WIDTH`` letters, broken between phrases."""
     lines = [start]
-    for i, phrase in enumerate(map(_on_one_line, phrases)):
+    for i, phrase in enumerate(map(on_one_line, phrases)):
         more = f"{end} {begin}{phrase}" if i else phrase
         if i and len(lines[-1]) + len(more) > _WIDTH:
             lines[-1] += end
@@ -429,14 +428,6 @@ def _folded(start: str, phrases: Sequence[str], end: str = "", begin: str = "") 
         else:
             lines[-1] += more
     return lines
-
-
-def _on_one_line(text: str) -> str:
-    """Text with control characters, which names may hold, written out."""
-    return "".join(
-        repr(letter)[1:-1] if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter
-        for letter in text
-    )
 
 
 def _html_row(each: ClusterRules) -> str:

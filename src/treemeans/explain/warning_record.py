@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 
 KINDS = ("single row", "small", "one category", "not compact", "starts")
@@ -48,4 +49,18 @@ class SegmentWarning:
         if len(numbers) > 1:
             subject = f"clusters {', '.join(numbers[:-1])} and {numbers[-1]} "
         detail = f" ({self.detail})" if self.detail else ""
-        return f"{subject}{self.what}{detail}: {self.advice}."
+        return on_one_line(f"{subject}{self.what}{detail}: {self.advice}.")
+
+
+def on_one_line(text: str) -> str:
+    r"""Text with control characters, which names and values may hold, written out.
+
+    Examples
+    --------
+    >>> print(on_one_line("two\nlines"))
+    two\nlines
+    """
+    return "".join(
+        repr(letter)[1:-1] if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter
+        for letter in text
+    )

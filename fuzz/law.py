@@ -120,6 +120,14 @@ class Trial:
         away = X - (w @ X) / w.sum()
         return float(np.sqrt(w @ (away**2).sum(axis=1)))
 
+    @cached_property
+    def rounded_means(self) -> float:
+        """What rows at their mean may cost, because it is rounded as part of the whole table."""
+        centers = self.model._fit_result.centers
+        places = np.vstack([self.space, centers[np.isfinite(centers).all(axis=1)]])
+        extent = 4 * np.finfo(float).eps * np.ptp(places, axis=0)
+        return float(self.case.row_weights.sum() * (extent**2).sum())
+
     def lost_beside_outliers(self, cost: float) -> float:
         """What a cost may be off by because means are rounded: clusters may be far apart."""
         return float(8 * np.finfo(float).eps * self._spread * np.sqrt(cost))

@@ -3,6 +3,7 @@
 #include "binning.hpp"
 #include "distances.hpp"
 #include "exact_sum.hpp"
+#include "kmeans_cost.hpp"
 #include "points.hpp"
 #include "surrogate.hpp"
 
@@ -76,6 +77,25 @@ std::tuple<Out<double>, Out<std::int32_t>> nearest_centers(const Points& points,
   const auto k = static_cast<std::int64_t>(centers.shape(0));
   price_any(points, centers.data(), {k, base.data(), nearest.data(), nullptr}, n_threads, absolute);
   return {base, nearest};
+}
+
+// draws: one row for each start, of which the cheapest counts.
+double kmeans_cost_of(In<double, 2> rows, In<double, 1> weights, std::int64_t k,
+                      In<double, 2> draws, int max_rounds, double enough) {
+  const auto n = static_cast<std::int64_t>(rows.shape(0));
+  const auto n_draws = static_cast<std::int64_t>(draws.shape(1));
+  const std::int64_t trials = k > 1 ? (n_draws - 1) / (k - 1) : 0;
+  if (k < 1 || n < 1 || weights.shape(0) != rows.shape(0) || n_draws != 1 + trials * (k - 1) ||
+      (k > 1 && trials < 1))
+    throw std::invalid_argument("rows, weights and draws of k-means do not fit");
+  nb::gil_scoped_release release;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t start = 0; start < draws.shape(0); ++start) {
+    const KMeansStart how{draws.data() + start * n_draws, trials, max_rounds, enough};
+    least = std::min(least, kmeans_cost(rows.data(), weights.data(), n,
+                                        static_cast<std::int32_t>(rows.shape(1)), k, how));
+  }
+  return least;
 }
 
 Out<double> totals_of(In<double, 2> regret, std::optional<In<double, 1>> weights, int n_threads) {
@@ -177,6 +197,8 @@ void bind_costs(nb::module_& m) {
   m.def("price", &price_points, "points"_a, "centers"_a, "n_threads"_a, "absolute"_a = false);
   m.def("nearest_centers", &nearest_centers, "points"_a, "centers"_a, "n_threads"_a,
         "absolute"_a = false);
+  m.def("kmeans_cost", &kmeans_cost_of, "rows"_a, "weights"_a, "k"_a, "draws"_a, "max_rounds"_a,
+        "enough"_a);
   m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a);
   m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,
         "n_threads"_a);

@@ -192,6 +192,14 @@ def price(
 def nearest_centers(
     points: Points, centers: NDArray[np.float64], n_threads: int, absolute: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
+def kmeans_cost(
+    rows: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    k: int,
+    draws: NDArray[np.float64],
+    max_rounds: int,
+    enough: float,
+) -> float: ...
 def total_regrets(
     regret: NDArray[np.float64], weights: NDArray[np.float64] | None, n_threads: int
 ) -> NDArray[np.float64]: ...

@@ -50,21 +50,21 @@ def check_rows(model: Any, X: Any, sample_weight: Any, seed: int) -> tuple[Segme
             "pipeline; call it on the model that was fitted."
         )
     rng = np.random.default_rng(seed)
-    some = sampled_rows(model, X, sample_weight, _ROWS, rng)
+    rows, weights = sampled_rows(model, X, sample_weight, _ROWS, rng)
     k = reference.n_clusters
-    if k < 2 or len(some.weights) < _LEAST_ROWS * k:
+    if k < 2 or len(rows) < _LEAST_ROWS * k:
         return ()
-    with one_thread():
-        found = shuffle_warnings(some.X, some.weights, reference.centers, rng)
-        if reference.start_agreement is None:
-            found += starts_disagree(_agreement(some, reference.centers, rng))
+    found = shuffle_warnings(rows, weights, reference.centers, rng)
+    if reference.start_agreement is None:
+        with one_thread():
+            found += starts_disagree(_agreement(rows, weights, reference.centers, rng))
     return tuple(found)
 
 
 def sampled_rows(
     model: Any, X: Any, sample_weight: Any, most: int, rng: np.random.Generator
-) -> LloydRows:
-    """Some rows of a table, dense, in the space of the reference of a fitted model."""
+) -> tuple[Floats, Floats]:
+    """Some rows of a table, dense, in the space of the reference of a fitted model; weights."""
     reference: Reference = model._fit_result.reference
     raw, X = X, model._validate(X, reset=False)
     weights = check_weights(X, sample_weight)
@@ -91,47 +91,47 @@ def look_in_passing(
         return ()
     rng = np.random.default_rng(0)
     least, most = _FEW_ROWS
-    few = _sampled(rows, weights, min(max(least, 25 * k), most), rng)
-    if len(few.weights) < _LEAST_ROWS * k:
+    few, few_weights = _sampled(rows, weights, min(max(least, 25 * k), most), rng)
+    if len(few) < _LEAST_ROWS * k or not _is_doubtful(few, few_weights, centers, rng):
         return ()
-    with one_thread():
-        if not _is_doubtful(few, centers, rng):
+    if rows.shape[0] > _SOME_ROWS:
+        some = _sampled(rows, weights, _SOME_ROWS, rng)
+        if not shuffle_warnings(*some, centers, rng, QUICK):
             return ()
-        if rows.shape[0] > _SOME_ROWS:
-            some = _sampled(rows, weights, _SOME_ROWS, rng)
-            if not shuffle_warnings(some.X, some.weights, centers, rng, QUICK):
-                return ()
-        some = _sampled(rows, weights, _ROWS_IN_FIT, rng)
-        return tuple(shuffle_warnings(some.X, some.weights, centers, rng, IN_FIT))
+    some = _sampled(rows, weights, _ROWS_IN_FIT, rng)
+    return tuple(shuffle_warnings(*some, centers, rng, IN_FIT))
 
 
-def _is_doubtful(few: LloydRows, centers: Floats, rng: np.random.Generator) -> bool:
+def _is_doubtful(few: Floats, weights: Floats, centers: Floats, rng: np.random.Generator) -> bool:
     """Whether a single shuffle is, or one of its clusters, almost as compact as the rows."""
-    moved, shift = near_origin(few.X)
-    start = np.asarray(centers - shift, dtype=np.float64)
-    table = LloydRows.of(moved, few.weights, 1e-4)
-    shuffle = LloydRows(rng.permuted(moved, axis=0), table.weights, table.tol)
-    own, other = spread_around(table, start), spread_around(shuffle, start)
+    centers = np.ascontiguousarray(centers, dtype=np.float64)
+    shuffle = rng.permuted(few, axis=0)
+    own, other = (spread_around(each, weights, centers) for each in (few, shuffle))
     with np.errstate(invalid="ignore"):
         if (own > _CLEAR * other).any():
             return True
     # Centers that were fitted to all rows: no search on these few is needed to compare costs.
-    cost = float(table.weights @ _core.nearest_centers(as_points(moved), start, 1)[0])
-    return cost > _CLEAR * least_cost(shuffle, len(start), rng, 1)
+    cost = float(weights @ _core.nearest_centers(as_points(few), centers, 1)[0])
+    doubtful = cost / _CLEAR
+    return least_cost(shuffle, weights, len(centers), rng, 1, doubtful) < doubtful
 
 
-def _agreement(some: LloydRows, centers: Floats, rng: np.random.Generator) -> list[float]:
+def _agreement(
+    rows: Floats, weights: Floats, centers: Floats, rng: np.random.Generator
+) -> list[float]:
     """Adjusted Rand index of starts of k-means and the model's own clustering."""
-    moved, shift = near_origin(some.X)
-    table = LloydRows.of(moved, some.weights, 1e-4)
+    moved, shift = near_origin(rows)
+    table = LloydRows.of(moved, weights, 1e-4)
     chosen = table.run(np.asarray(centers - shift, dtype=np.float64), 1)
     seeds = seed_centers(table, len(centers), _AGREEMENT_STARTS, rng)
     starts = [table.run(table.rows(seed), _AGREEMENT_ROUNDS) for seed in seeds]
     return [rand_index(one.labels, chosen.labels, table.weights) for one in starts]
 
 
-def _sampled(rows: Any, weights: Floats | None, most: int, rng: np.random.Generator) -> LloydRows:
-    """Dense rows to look at: those with weight, or so many of them, in their order."""
+def _sampled(
+    rows: Any, weights: Floats | None, most: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Dense rows to look at: those with weight, or so many of them, in their order; weights."""
     there = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights)
     if sparse.issparse(rows):
         rows = rows.tocsr()
@@ -140,6 +140,6 @@ def _sampled(rows: Any, weights: Floats | None, most: int, rng: np.random.Genera
         there = np.sort(rng.choice(there, most, replace=False))
     some = rows[there]
     # float64 in the machine's byte order, whatever the table has: k-means reads nothing else.
-    dense = np.array(some.toarray() if sparse.issparse(some) else some, dtype=np.float64)
+    dense = np.array(some.toarray() if sparse.issparse(some) else some, dtype=np.float64, order="C")
     weight = np.ones(len(there)) if weights is None else weights[there]
-    return LloydRows(dense, np.asarray(weight, dtype=np.float64), 0.0)
+    return dense, np.asarray(weight, dtype=np.float64)

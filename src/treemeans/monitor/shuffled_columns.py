@@ -12,16 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.explain.warning_record import SegmentWarning
-from treemeans.reference.center_search import seed_centers
-from treemeans.reference.cluster_table import near_origin
-from treemeans.reference.lloyd import LloydRows
 from treemeans.rows import as_points
 
 Floats = NDArray[np.float64]
@@ -57,8 +53,8 @@ QUICK = Effort(5, 1, 0, until_clear=True)
 
 
 def shuffle_warnings(
-    rows: Any,
-    weights: NDArray[np.floating[Any]] | None,
+    rows: Floats,
+    weights: Floats | None,
     centers: Floats,
     rng: np.random.Generator,
     effort: Effort = THOROUGH,
@@ -119,7 +115,7 @@ class ShuffleTest:
 
 def compare_with_shuffles(
     rows: Floats,
-    weights: NDArray[np.floating[Any]] | None,
+    weights: Floats | None,
     centers: Floats,
     rng: np.random.Generator,
     effort: Effort = THOROUGH,
@@ -132,20 +128,21 @@ def compare_with_shuffles(
     >>> round(compare_with_shuffles(rows, None, rows[:4], np.random.default_rng(0)).ratio, 1)
     1.0
     """
-    moved, shift = near_origin(rows)
-    start = np.asarray(centers - shift, dtype=np.float64)
-    table = LloydRows.of(moved, weights, 1e-4)
+    weights = np.ones(len(rows)) if weights is None else weights
+    start = np.ascontiguousarray(centers, dtype=np.float64)
     k, more = len(start), effort.more_starts
-    cost, own = least_cost(table, k, rng, effort.starts), spread_around(table, start)
+    cost = least_cost(rows, weights, k, rng, effort.starts)
+    own = spread_around(rows, weights, start)
     shuffled_costs: list[float] = []
     spreads: list[Floats] = []
     while len(shuffled_costs) < effort.shuffles and not _as_cheap(cost, shuffled_costs):
-        shuffle = LloydRows(rng.permuted(moved, axis=0), table.weights, table.tol)
-        shuffled_costs.append(least_cost(shuffle, k, rng, effort.starts))
-        spreads.append(spread_around(shuffle, start))
+        shuffle = rng.permuted(rows, axis=0)
+        shuffled_costs.append(least_cost(shuffle, weights, k, rng, effort.starts))
+        spreads.append(spread_around(shuffle, weights, start))
         if more and _as_cheap(cost, shuffled_costs):
-            cost = min(cost, least_cost(table, k, rng, more))
-            shuffled_costs[-1] = min(shuffled_costs[-1], least_cost(shuffle, k, rng, more))
+            cost = min(cost, least_cost(rows, weights, k, rng, more))
+            again = least_cost(shuffle, weights, k, rng, more)
+            shuffled_costs[-1] = min(shuffled_costs[-1], again)
         clear = effort.until_clear and _clearly_cheaper(cost, shuffled_costs)
         if clear and not _no_closer(own, spreads):
             break
@@ -154,10 +151,11 @@ def compare_with_shuffles(
     if _as_cheap(cost, shuffled_costs):
         uniform_share = 1.0
         if more:  # else the comparison that confirms this one looks at uniform columns
-            uniform_share = _share(cost, _uniform_costs(table, cost, k, effort, rng))
+            uniform_share = _share(cost, _uniform_costs(rows, weights, cost, k, effort, rng))
     loose = _no_closer(own, spreads)
     if loose:  # single columns may hold a cluster together
-        uniform_spreads = [spread_around(_uniform(table, rng), start) for _ in spreads]
+        uniform = (_uniform(rows, rng) for _ in spreads)
+        uniform_spreads = [spread_around(each, weights, start) for each in uniform]
         loose &= _no_closer(own, uniform_spreads)
     return ShuffleTest(
         share=share,
@@ -191,38 +189,54 @@ def _share(cost: float, others: list[float]) -> float:
 
 
 def _uniform_costs(
-    table: LloydRows, cost: float, k: int, effort: Effort, rng: np.random.Generator
+    rows: Floats, weights: Floats, cost: float, k: int, effort: Effort, rng: np.random.Generator
 ) -> list[float]:
     """Costs of k-means on uniform columns with the variances of the table's columns."""
     found: list[float] = []
     while len(found) < effort.shuffles and not _as_cheap(cost, found):
         starts = effort.starts + effort.more_starts
-        found.append(least_cost(_uniform(table, rng), k, rng, starts))
+        found.append(least_cost(_uniform(rows, rng), weights, k, rng, starts))
     return found
 
 
-def _uniform(table: LloydRows, rng: np.random.Generator) -> LloydRows:
+def _uniform(rows: Floats, rng: np.random.Generator) -> Floats:
     """Uniform columns with the means and variances of the table's columns."""
-    X = np.asarray(table.X, dtype=np.float64)
-    mean, half = X.mean(axis=0), math.sqrt(3.0) * X.std(axis=0)
-    rows = rng.uniform(mean - half, mean + half, X.shape)
-    return LloydRows(rows, table.weights.astype(X.dtype), table.tol)
+    mean, half = rows.mean(axis=0), math.sqrt(3.0) * rows.std(axis=0)
+    return rng.uniform(mean - half, mean + half, rows.shape)
 
 
-def least_cost(rows: LloydRows, k: int, rng: np.random.Generator, n_starts: int) -> float:
+def least_cost(
+    rows: Floats,
+    weights: Floats,
+    k: int,
+    rng: np.random.Generator,
+    n_starts: int,
+    enough: float = -math.inf,
+) -> float:
     """Cost of k-means from fresh starts.
 
     The model's own centers were searched for on the table, and would give it an advantage.
+
+    Parameters
+    ----------
+    enough : a run ends once it costs no more than this, or is not on its way there
+
+    Examples
+    --------
+    >>> rows = np.repeat([[0.0], [1.0], [9.0]], 5, axis=0)
+    >>> least_cost(rows, np.ones(15), 2, np.random.default_rng(0), 3)
+    2.5
     """
-    seeds = seed_centers(rows, k, n_starts, rng)
-    return min(rows.run(rows.rows(seed), _ROUNDS).cost for seed in seeds)
+    trials = 2 + int(math.log(k))
+    draws = rng.random((n_starts, 1 + trials * (k - 1)))
+    return _core.kmeans_cost(rows, weights, k, draws, _ROUNDS, enough)
 
 
-def spread_around(rows: LloydRows, centers: Floats) -> Floats:
+def spread_around(rows: Floats, weights: Floats, centers: Floats) -> Floats:
     """Mean squared distance to each center of the rows nearest to it; NaN without rows."""
-    squares, nearest = _core.nearest_centers(as_points(rows.X), centers, 1)
+    squares, nearest = _core.nearest_centers(as_points(rows), centers, 1)
     k = len(centers)
-    weight = np.bincount(nearest, rows.weights, minlength=k)
-    total = np.bincount(nearest, rows.weights * squares, minlength=k)
+    weight = np.bincount(nearest, weights, minlength=k)
+    total = np.bincount(nearest, weights * squares, minlength=k)
     spread: Floats = np.divide(total, weight, out=np.full(k, np.nan), where=weight > 0)
     return spread

@@ -34,7 +34,7 @@ def uniform_cost_share(model: Any, X: Any, seed: int) -> float:
     if k < 2:
         return 1.0
     rng = np.random.default_rng(seed)
-    rows = np.asarray(sampled_rows(model, X, None, _ROWS, rng).X, dtype=np.float64)
+    rows, _ = sampled_rows(model, X, None, _ROWS, rng)
     # Uniform from -a to a has the variance a * a / 3.
     half = np.sqrt(3.0 / len(rows)) * _singular_values(rows)
     if len(rows) <= k or not half.any():

@@ -1,0 +1,183 @@
+#include "kmeans_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "distances.hpp"
+#include "points.hpp"
+#include "simd.hpp"
+
+namespace treemeans {
+namespace {
+
+constexpr double kTolerance = 1e-4;  // of the mean variance of the columns, as in scikit-learn
+
+TM_CLONES void add_row(const double* TM_RESTRICT row, double weight, std::int64_t d,
+                       double* TM_RESTRICT sums) {
+#pragma omp simd
+  for (std::int64_t f = 0; f < d; ++f) sums[f] += weight * row[f];
+}
+
+// least[i] = min(least[i], costs[i]); the sum of what is left, times the weights.
+double lower(const double* costs, const double* weights, std::int64_t n, double* least) {
+  double total = 0.0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    least[i] = costs[i] < least[i] ? costs[i] : least[i];
+    total += weights[i] * least[i];
+  }
+  return total;
+}
+
+class SmallKMeans {
+ public:
+  SmallKMeans(const double* rows, const double* weights, std::int64_t n, std::int32_t d,
+              std::int64_t k)
+      : points_(rows, n, d, d, 1),
+        rows_(rows),
+        weights_(weights),
+        n_(n),
+        d_(d),
+        k_(k),
+        base_(n),
+        nearest_(n),
+        centers_(k * d) {}
+
+  void seed(const double* draws, std::int64_t trials) {
+    std::vector<double> least(n_, std::numeric_limits<double>::infinity()), upto(n_);
+    std::vector<double> tried(trials * d_), regret(n_ * trials), costs(n_), best;
+    for (std::int64_t i = 0; i < n_; ++i) upto[i] = (i ? upto[i - 1] : 0.0) + weights_[i];
+    place(0, drawn(upto, *draws++));
+    distances(centers_.data(), 1, regret);
+    lower(base_.data(), weights_, n_, least.data());
+    for (std::int64_t c = 1; c < k_; ++c) {
+      for (std::int64_t i = 0; i < n_; ++i)
+        upto[i] = (i ? upto[i - 1] : 0.0) + weights_[i] * least[i];
+      for (std::int64_t t = 0; t < trials; ++t)
+        std::copy_n(row(drawn(upto, *draws++)), d_, tried.begin() + t * d_);
+      distances(tried.data(), trials, regret);
+      double least_total = std::numeric_limits<double>::infinity();
+      std::int64_t chosen = 0;
+      for (std::int64_t t = 0; t < trials; ++t) {
+        std::vector<double> left = least;
+        for (std::int64_t i = 0; i < n_; ++i) costs[i] = base_[i] + regret[i * trials + t];
+        const double total = lower(costs.data(), weights_, n_, left.data());
+        if (total < least_total) least_total = total, chosen = t, best.swap(left);
+      }
+      if (!best.empty()) least.swap(best);
+      std::copy_n(tried.begin() + chosen * d_, d_, centers_.begin() + c * d_);
+    }
+  }
+
+  double run(int max_rounds, double enough) {
+    const double tolerance = kTolerance * mean_variance();
+    std::vector<std::int32_t> before;
+    double last = std::numeric_limits<double>::infinity();
+    for (int round = 0;; ++round) {
+      const double cost = assign();
+      if (round == max_rounds || cost <= enough || nearest_ == before) return cost;
+      const double saved = last - cost;
+      if (std::isfinite(enough) && cost - saved * (max_rounds - round) > enough) return cost;
+      before = nearest_;
+      last = cost;
+      if (update() <= tolerance) return assign();
+    }
+  }
+
+ private:
+  const double* row(std::int64_t i) const { return rows_ + i * d_; }
+
+  // An index drawn in proportion to numbers of which `upto` are the sums. One of share zero, which
+  // ends where it begins, is never drawn.
+  std::int64_t drawn(const std::vector<double>& upto, double draw) const {
+    const auto at = std::upper_bound(upto.begin(), upto.end(), draw * upto.back());
+    return std::min<std::int64_t>(at - upto.begin(), n_ - 1);
+  }
+
+  void place(std::int64_t c, std::int64_t i) { std::copy_n(row(i), d_, centers_.begin() + c * d_); }
+
+  // base_ + regret: squared distances to some points.
+  void distances(const double* to, std::int64_t m, std::vector<double>& regret) {
+    price(points_, to, {m, base_.data(), nearest_.data(), regret.data()}, 1);
+  }
+
+  double assign() {
+    price(points_, centers_.data(), {k_, base_.data(), nearest_.data(), nullptr}, 1);
+    double cost = 0.0;
+    for (std::int64_t i = 0; i < n_; ++i) cost += weights_[i] * base_[i];
+    return cost;
+  }
+
+  // Moves the centers to the means of their rows; the sum of the squared distances they move.
+  double update() {
+    std::vector<double> weight = cluster_weights();
+    if (std::find(weight.begin(), weight.end(), 0.0) != weight.end()) {
+      for (std::int64_t c = 0; c < k_; ++c)
+        if (weight[c] == 0.0) take_costliest(static_cast<std::int32_t>(c));
+      weight = cluster_weights();
+    }
+    std::vector<double> sums(k_ * d_, 0.0);
+    for (std::int64_t i = 0; i < n_; ++i)
+      add_row(row(i), weights_[i], d_, sums.data() + nearest_[i] * d_);
+    double moved = 0.0;
+    for (std::int64_t c = 0; c < k_; ++c) {
+      if (weight[c] == 0.0) continue;
+      for (std::int64_t f = 0; f < d_; ++f) {
+        const double mean = sums[c * d_ + f] / weight[c], step = mean - centers_[c * d_ + f];
+        moved += step * step;
+        centers_[c * d_ + f] = mean;
+      }
+    }
+    return moved;
+  }
+
+  std::vector<double> cluster_weights() const {
+    std::vector<double> weight(k_, 0.0);
+    for (std::int64_t i = 0; i < n_; ++i) weight[nearest_[i]] += weights_[i];
+    return weight;
+  }
+
+  void take_costliest(std::int32_t c) {
+    std::int64_t most = 0;
+    for (std::int64_t i = 1; i < n_; ++i)
+      if (weights_[i] * base_[i] > weights_[most] * base_[most]) most = i;
+    if (!(weights_[most] * base_[most] > 0.0)) return;  // every row has a center of its own
+    nearest_[most] = c;
+    base_[most] = 0.0;
+  }
+
+  double mean_variance() const {
+    double total = 0.0, variance = 0.0;
+    std::vector<double> mean(d_, 0.0);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      total += weights_[i];
+      add_row(row(i), weights_[i], d_, mean.data());
+    }
+    for (double& each : mean) each /= total;
+    for (std::int64_t i = 0; i < n_; ++i) {
+      double square = 0.0;
+      for (std::int64_t f = 0; f < d_; ++f) square += (row(i)[f] - mean[f]) * (row(i)[f] - mean[f]);
+      variance += weights_[i] * square;
+    }
+    return variance / total / static_cast<double>(d_);
+  }
+
+  const StridedPoints<double> points_;
+  const double *rows_, *weights_;
+  const std::int64_t n_, d_, k_;
+  std::vector<double> base_;
+  std::vector<std::int32_t> nearest_;
+  std::vector<double> centers_;
+};
+
+}  // namespace
+
+double kmeans_cost(const double* rows, const double* weights, std::int64_t n, std::int32_t d,
+                   std::int64_t k, const KMeansStart& start) {
+  SmallKMeans search(rows, weights, n, d, k);
+  search.seed(start.draws, start.trials);
+  return search.run(start.max_rounds, start.enough);
+}
+
+}  // namespace treemeans

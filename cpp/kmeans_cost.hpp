@@ -1,0 +1,25 @@
+// What the clusters of k-means on a few dense rows cost: the comparison with shuffled columns asks
+// it several times in every fit, on tables so small that calls from Python would take most of the
+// time.
+#pragma once
+
+#include <cstdint>
+
+namespace treemeans {
+
+// How a start of k-means is made and how long it runs.
+struct KMeansStart {
+  const double* draws;  // numbers below 1: one for the first center, `trials` for each other one
+  std::int64_t trials;  // rows that are tried as a center, of which the best is taken
+  int max_rounds;
+  // The run ends as soon as its cost is no more than this, or would not be after all rounds that
+  // are left if each saved as much as the last one. Infinitely small for a run to its end.
+  double enough;
+};
+
+// Cost of k centers: greedy k-means++ (Arthur and Vassilvitskii 2007), then Lloyd's rounds until
+// the centers hardly move. A center without rows moves to the row that costs most.
+double kmeans_cost(const double* rows, const double* weights, std::int64_t n, std::int32_t d,
+                   std::int64_t k, const KMeansStart& start);
+
+}  // namespace treemeans

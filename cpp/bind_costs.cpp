@@ -81,7 +81,7 @@ std::tuple<Out<double>, Out<std::int32_t>> nearest_centers(const Points& points,
 
 // draws: one row for each start, of which the cheapest counts.
 double kmeans_cost_of(In<double, 2> rows, In<double, 1> weights, std::int64_t k,
-                      In<double, 2> draws, int max_rounds, double enough) {
+                      In<double, 2> draws, int max_rounds, double aim) {
   const auto n = static_cast<std::int64_t>(rows.shape(0));
   const auto n_draws = static_cast<std::int64_t>(draws.shape(1));
   const std::int64_t trials = k > 1 ? (n_draws - 1) / (k - 1) : 0;
@@ -91,7 +91,7 @@ double kmeans_cost_of(In<double, 2> rows, In<double, 1> weights, std::int64_t k,
   nb::gil_scoped_release release;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t start = 0; start < draws.shape(0); ++start) {
-    const KMeansStart how{draws.data() + start * n_draws, trials, max_rounds, enough};
+    const KMeansStart how{draws.data() + start * n_draws, trials, max_rounds, aim};
     least = std::min(least, kmeans_cost(rows.data(), weights.data(), n,
                                         static_cast<std::int32_t>(rows.shape(1)), k, how));
   }
@@ -198,7 +198,7 @@ void bind_costs(nb::module_& m) {
   m.def("nearest_centers", &nearest_centers, "points"_a, "centers"_a, "n_threads"_a,
         "absolute"_a = false);
   m.def("kmeans_cost", &kmeans_cost_of, "rows"_a, "weights"_a, "k"_a, "draws"_a, "max_rounds"_a,
-        "enough"_a);
+        "aim"_a);
   m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a);
   m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,
         "n_threads"_a);

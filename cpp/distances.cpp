@@ -100,8 +100,8 @@ TM_CLONES void round_all(double* values, std::int64_t n, double factor, std::int
 // Rows whose values lie side by side need not be turned: a few of them take a few centers at a
 // time, whose sums all stay in registers. Every sum runs over the features in their order, as
 // above, so it is the same number.
-constexpr int kLanes = 4;       // centers in a vector
-constexpr int kRowsAtOnce = 4;  // rows that share what is loaded of the centers
+constexpr int kLanes = 4;            // centers in a vector
+constexpr int kRowsAtOnce = kLanes;  // rows that share what is loaded of the centers
 typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double)), aligned(8)));
 
 // sums[i][c] of R rows and V * kLanes centers, which lie feature by feature in `by_feature`.
@@ -124,6 +124,45 @@ TM_CLONES void add_row_squares(const T* TM_RESTRICT rows, std::int64_t row_strid
     for (int v = 0; v < V; ++v)
       for (int lane = 0; lane < kLanes; ++lane)
         sums[i * sum_stride + v * kLanes + lane] = sum[i][v][lane];
+}
+
+typedef long long LaneMask __attribute__((vector_size(kLanes * sizeof(double)), aligned(8)));
+
+// The cheapest center of kLanes rows, whose costs lie side by side, and what it costs: four centers
+// at a time are turned, so that a vector holds what one center costs the rows.
+TM_CLONES void cheapest_of_rows(const double* TM_RESTRICT costs, std::int64_t width, std::int64_t k,
+                                double* TM_RESTRICT least, std::int32_t* TM_RESTRICT nearest) {
+  static_assert(kLanes == 4);
+  Lanes lowest = {costs[0], costs[width], costs[2 * width], costs[3 * width]};
+  LaneMask place = {};
+  for (std::int64_t c = 0; c < k; c += kLanes) {  // the width is a multiple of kLanes
+    Lanes row[kLanes];
+    for (int i = 0; i < kLanes; ++i)
+      row[i] = *reinterpret_cast<const Lanes*>(costs + i * width + c);
+    const Lanes low01 = __builtin_shuffle(row[0], row[1], LaneMask{0, 4, 2, 6});
+    const Lanes high01 = __builtin_shuffle(row[0], row[1], LaneMask{1, 5, 3, 7});
+    const Lanes low23 = __builtin_shuffle(row[2], row[3], LaneMask{0, 4, 2, 6});
+    const Lanes high23 = __builtin_shuffle(row[2], row[3], LaneMask{1, 5, 3, 7});
+    const Lanes at[kLanes] = {__builtin_shuffle(low01, low23, LaneMask{0, 1, 4, 5}),
+                              __builtin_shuffle(high01, high23, LaneMask{0, 1, 4, 5}),
+                              __builtin_shuffle(low01, low23, LaneMask{2, 3, 6, 7}),
+                              __builtin_shuffle(high01, high23, LaneMask{2, 3, 6, 7})};
+    for (int j = 0; j < kLanes && c + j < k; ++j) {
+      const LaneMask lower = at[j] < lowest, here = place * 0 + (c + j);
+      lowest = lower ? at[j] : lowest;
+      place = lower ? here : place;
+    }
+  }
+  for (int i = 0; i < kLanes; ++i) {
+    least[i] = lowest[i];
+    nearest[i] = static_cast<std::int32_t>(place[i]);
+  }
+}
+
+TM_CLONES void write_regrets(const double* TM_RESTRICT costs, std::int64_t k, double least,
+                             double* TM_RESTRICT regret) {
+#pragma omp simd
+  for (std::int64_t c = 0; c < k; ++c) regret[c] = costs[c] - least;
 }
 
 // The centers in groups of one or two vectors, each feature by feature; the last one filled up.
@@ -168,15 +207,21 @@ bool price_rows(const DensePoints& points, const double* centers, const Regrets&
   const CenterGroups groups(centers, out.k, points.n_features);
   const std::int64_t width = groups.width();
   parallel_for((n + kRows - 1) / kRows, 4, threads_for(n * points.n_features, n_threads),
-               [&] { return std::vector<double>(kRows * width); },
+               [&] { return std::vector<double>(kRowsAtOnce * width); },
                [&](std::vector<double>& sums, std::int64_t block) {
                  const std::int64_t r0 = block * kRows, r1 = std::min(r0 + kRows, n);
                  std::int64_t r = r0;
-                 for (; r + kRowsAtOnce <= r1; r += kRowsAtOnce)
-                   groups.price<kRowsAtOnce>(rows->row(r), stride, sums.data() + (r - r0) * width);
-                 for (; r < r1; ++r)
-                   groups.price<1>(rows->row(r), stride, sums.data() + (r - r0) * width);
-                 write_rows(sums.data(), 1, width, r1 - r0, r0, out);
+                 for (; r + kRowsAtOnce <= r1; r += kRowsAtOnce) {
+                   groups.price<kRowsAtOnce>(rows->row(r), stride, sums.data());
+                   cheapest_of_rows(sums.data(), width, out.k, out.base + r, out.nearest + r);
+                   for (int i = 0; out.regret && i < kRowsAtOnce; ++i)
+                     write_regrets(sums.data() + i * width, out.k, out.base[r + i],
+                                   out.regret + (r + i) * out.k);
+                 }
+                 for (; r < r1; ++r) {
+                   groups.price<1>(rows->row(r), stride, sums.data());
+                   write_rows(sums.data(), 1, width, 1, r, out);
+                 }
                },
                [](std::vector<double>&) {});
   return true;

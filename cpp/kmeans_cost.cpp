@@ -20,16 +20,6 @@ TM_CLONES void add_row(const double* TM_RESTRICT row, double weight, std::int64_
   for (std::int64_t f = 0; f < d; ++f) sums[f] += weight * row[f];
 }
 
-// least[i] = min(least[i], costs[i]); the sum of what is left, times the weights.
-double lower(const double* costs, const double* weights, std::int64_t n, double* least) {
-  double total = 0.0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    least[i] = costs[i] < least[i] ? costs[i] : least[i];
-    total += weights[i] * least[i];
-  }
-  return total;
-}
-
 class SmallKMeans {
  public:
   SmallKMeans(const double* rows, const double* weights, std::int64_t n, std::int32_t d,
@@ -45,40 +35,35 @@ class SmallKMeans {
         centers_(k * d) {}
 
   void seed(const double* draws, std::int64_t trials) {
-    std::vector<double> least(n_, std::numeric_limits<double>::infinity()), upto(n_);
-    std::vector<double> tried(trials * d_), regret(n_ * trials), costs(n_), best;
-    for (std::int64_t i = 0; i < n_; ++i) upto[i] = (i ? upto[i - 1] : 0.0) + weights_[i];
-    place(0, drawn(upto, *draws++));
+    std::vector<double> least(n_), upto(n_), tried(trials * d_), regret(n_ * trials), total(trials);
+    sum_up(nullptr, upto);
+    std::copy_n(row(drawn(upto, *draws++)), d_, centers_.begin());
     distances(centers_.data(), 1, regret);
-    lower(base_.data(), weights_, n_, least.data());
+    least = base_;
     for (std::int64_t c = 1; c < k_; ++c) {
-      for (std::int64_t i = 0; i < n_; ++i)
-        upto[i] = (i ? upto[i - 1] : 0.0) + weights_[i] * least[i];
+      sum_up(least.data(), upto);
       for (std::int64_t t = 0; t < trials; ++t)
         std::copy_n(row(drawn(upto, *draws++)), d_, tried.begin() + t * d_);
       distances(tried.data(), trials, regret);
-      double least_total = std::numeric_limits<double>::infinity();
-      std::int64_t chosen = 0;
-      for (std::int64_t t = 0; t < trials; ++t) {
-        std::vector<double> left = least;
-        for (std::int64_t i = 0; i < n_; ++i) costs[i] = base_[i] + regret[i * trials + t];
-        const double total = lower(costs.data(), weights_, n_, left.data());
-        if (total < least_total) least_total = total, chosen = t, best.swap(left);
-      }
-      if (!best.empty()) least.swap(best);
-      std::copy_n(tried.begin() + chosen * d_, d_, centers_.begin() + c * d_);
+      std::fill(total.begin(), total.end(), 0.0);
+      for (std::int64_t i = 0; i < n_; ++i)
+        for (std::int64_t t = 0; t < trials; ++t)
+          total[t] += weights_[i] * std::min(least[i], base_[i] + regret[i * trials + t]);
+      const std::int64_t best = std::min_element(total.begin(), total.end()) - total.begin();
+      for (std::int64_t i = 0; i < n_; ++i)
+        least[i] = std::min(least[i], base_[i] + regret[i * trials + best]);
+      std::copy_n(tried.begin() + best * d_, d_, centers_.begin() + c * d_);
     }
   }
 
-  double run(int max_rounds, double enough) {
+  double run(int max_rounds, double aim) {
     const double tolerance = kTolerance * mean_variance();
     std::vector<std::int32_t> before;
     double last = std::numeric_limits<double>::infinity();
     for (int round = 0;; ++round) {
       const double cost = assign();
-      if (round == max_rounds || cost <= enough || nearest_ == before) return cost;
-      const double saved = last - cost;
-      if (std::isfinite(enough) && cost - saved * (max_rounds - round) > enough) return cost;
+      if (round == max_rounds || nearest_ == before) return cost;
+      if (cost - (last - cost) * (max_rounds - round) > aim) return cost;
       before = nearest_;
       last = cost;
       if (update() <= tolerance) return assign();
@@ -95,7 +80,12 @@ class SmallKMeans {
     return std::min<std::int64_t>(at - upto.begin(), n_ - 1);
   }
 
-  void place(std::int64_t c, std::int64_t i) { std::copy_n(row(i), d_, centers_.begin() + c * d_); }
+  // upto[i]: weights of the rows up to i, times their costs (null: 1).
+  void sum_up(const double* costs, std::vector<double>& upto) const {
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < n_; ++i)
+      upto[i] = sum += costs ? weights_[i] * costs[i] : weights_[i];
+  }
 
   // base_ + regret: squared distances to some points.
   void distances(const double* to, std::int64_t m, std::vector<double>& regret) {
@@ -177,7 +167,7 @@ double kmeans_cost(const double* rows, const double* weights, std::int64_t n, st
                    std::int64_t k, const KMeansStart& start) {
   SmallKMeans search(rows, weights, n, d, k);
   search.seed(start.draws, start.trials);
-  return search.run(start.max_rounds, start.enough);
+  return search.run(start.max_rounds, start.aim);
 }
 
 }  // namespace treemeans

@@ -12,9 +12,9 @@ struct KMeansStart {
   const double* draws;  // numbers below 1: one for the first center, `trials` for each other one
   std::int64_t trials;  // rows that are tried as a center, of which the best is taken
   int max_rounds;
-  // The run ends as soon as its cost is no more than this, or would not be after all rounds that
-  // are left if each saved as much as the last one. Infinitely small for a run to its end.
-  double enough;
+  // The run ends once its cost would stay above this if every round that is left saved as much as
+  // the last one. Infinite for a run to its end.
+  double aim;
 };
 
 // Cost of k centers: greedy k-means++ (Arthur and Vassilvitskii 2007), then Lloyd's rounds until

@@ -198,7 +198,7 @@ def kmeans_cost(
     k: int,
     draws: NDArray[np.float64],
     max_rounds: int,
-    enough: float,
+    aim: float,
 ) -> float: ...
 def total_regrets(
     regret: NDArray[np.float64], weights: NDArray[np.float64] | None, n_threads: int

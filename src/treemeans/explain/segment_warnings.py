@@ -66,24 +66,35 @@ def small_clusters(tree: ThresholdTree, n_rows: Sequence[int]) -> set[int]:
 
 
 def maybe_one_category(tree: ThresholdTree, columns: Columns) -> set[int]:
-    """The clusters that may be one category: all their leaves lie below cuts of a column of them.
+    """The clusters that may be one category of a column.
 
-    Only rules say whether they are.
+    Then no other rows have that category, so that all leaves lie below cuts of the column, or of
+    the one-hot columns of the same source; only leaves that are empty need not. Rules say whether
+    a cluster is one.
     """
     features = tree.feature.tolist()
-    told = {each for each in set(features) if each >= 0 and columns[each].kind in _ONE_CATEGORY}
-    if not told:
+    sources = {
+        each: columns[each].source if columns[each].kind == "category" else each
+        for each in set(features)
+        if each >= 0 and columns[each].kind in _ONE_CATEGORY
+    }
+    if not sources:
         return set()
-    above: list[set[int]] = [set() for _ in features]  # columns of categories cut above a node
+    above: list[set[int | str]] = [set() for _ in features]  # columns of categories cut above
     for node in parents_first(tree.left, tree.right):
         if features[node] >= 0:
-            both = above[node] | (told & {features[node]})
-            above[tree.left[node]] = above[tree.right[node]] = both
-    common: dict[int, set[int]] = {}
+            own = {sources[features[node]]} if features[node] in sources else set()
+            above[tree.left[node]] = above[tree.right[node]] = above[node] | own
+    everywhere = set(sources.values())
+    for leaf in np.flatnonzero(tree.is_leaf & (tree.weight > 0)).tolist():
+        everywhere &= above[leaf]
+    if not everywhere:
+        return set()
+    common: dict[int, set[int | str]] = {}
     for leaf in tree.leaves.tolist():
         cluster = int(tree.label[leaf])
-        common[cluster] = common.get(cluster, above[leaf]) & above[leaf]
-    return {cluster for cluster, features_above in common.items() if features_above}
+        common[cluster] = common.get(cluster, everywhere) & above[leaf]
+    return {cluster for cluster, sources_above in common.items() if sources_above}
 
 
 def starts_disagree(agreement: Sequence[float]) -> list[SegmentWarning]:

@@ -113,7 +113,7 @@ def _is_doubtful(few: Floats, weights: Floats, centers: Floats, rng: np.random.G
     # Centers that were fitted to all rows: no search on these few is needed to compare costs.
     cost = float(weights @ _core.nearest_centers(as_points(few), centers, 1)[0])
     doubtful = cost / _CLEAR
-    return least_cost(shuffle, weights, len(centers), rng, 1, doubtful) < doubtful
+    return least_cost(shuffle, weights, len(centers), rng, 1, aim=doubtful) < doubtful
 
 
 def _agreement(
@@ -132,14 +132,16 @@ def _sampled(
     rows: Any, weights: Floats | None, most: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Dense rows to look at: those with weight, or so many of them, in their order; weights."""
-    there = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights)
+    there = None if weights is None else np.flatnonzero(weights)
+    n = rows.shape[0] if there is None else len(there)
     if sparse.issparse(rows):
         rows = rows.tocsr()
         most = max(min(most, _MOST_VALUES // max(1, int(rows.shape[1]))), 1)
-    if len(there) > most:
-        there = np.sort(rng.choice(there, most, replace=False))
-    some = rows[there]
+    if n > most:
+        drawn = np.sort(rng.choice(n, most, replace=False, shuffle=False))
+        there = drawn if there is None else there[drawn]
+    some = rows if there is None else rows[there]
     # float64 in the machine's byte order, whatever the table has: k-means reads nothing else.
     dense = np.array(some.toarray() if sparse.issparse(some) else some, dtype=np.float64, order="C")
-    weight = np.ones(len(there)) if weights is None else weights[there]
+    weight = np.ones(len(dense)) if weights is None else weights[there]
     return dense, np.asarray(weight, dtype=np.float64)

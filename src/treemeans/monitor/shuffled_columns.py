@@ -11,6 +11,7 @@ variance either, where there are none.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,7 +101,8 @@ class ShuffleTest:
     Attributes
     ----------
     share : of the shuffles, the table itself included, that k-means clusters as cheaply
-        A comparison ends with the first that is as cheap.
+        A comparison ends with the first that is as cheap. One that ends because shuffles cost
+        clearly more counts as if all others did.
     uniform_share : the same for tables of uniform columns; 0 if the shuffles say enough
     ratio : cost of the table's clusters, divided by the mean of the shuffles'
     loose : clusters whose rows are no closer to their center than the rows nearest to it are in
@@ -130,15 +132,20 @@ def compare_with_shuffles(
     """
     weights = np.ones(len(rows)) if weights is None else weights
     start = np.ascontiguousarray(centers, dtype=np.float64)
-    k, more = len(start), effort.more_starts
+    k, more, clear = len(start), effort.more_starts, False
     cost = least_cost(rows, weights, k, rng, effort.starts)
     own = spread_around(rows, weights, start)
     shuffled_costs: list[float] = []
     spreads: list[Floats] = []
-    while len(shuffled_costs) < effort.shuffles and not _as_cheap(cost, shuffled_costs):
+    while len(spreads) < effort.shuffles and not _as_cheap(cost, shuffled_costs):
         shuffle = rng.permuted(rows, axis=0)
-        shuffled_costs.append(least_cost(shuffle, weights, k, rng, effort.starts))
         spreads.append(spread_around(shuffle, weights, start))
+        if clear:  # of all clusters together; more shuffles are for some of them
+            if not _no_closer(own, spreads):
+                break
+            continue
+        aim = cost if effort.until_clear else math.inf
+        shuffled_costs.append(least_cost(shuffle, weights, k, rng, effort.starts, aim))
         if more and _as_cheap(cost, shuffled_costs):
             cost = min(cost, least_cost(rows, weights, k, rng, more))
             again = least_cost(shuffle, weights, k, rng, more)
@@ -147,14 +154,15 @@ def compare_with_shuffles(
         if clear and not _no_closer(own, spreads):
             break
     mean = float(np.mean(shuffled_costs))
-    share, uniform_share = _share(cost, shuffled_costs), 0.0
+    share, uniform_share = 1.0 / (effort.shuffles + 1), 0.0
     if _as_cheap(cost, shuffled_costs):
+        share = _share(cost, shuffled_costs)
         uniform_share = 1.0
         if more:  # else the comparison that confirms this one looks at uniform columns
             uniform_share = _share(cost, _uniform_costs(rows, weights, cost, k, effort, rng))
     loose = _no_closer(own, spreads)
     if loose:  # single columns may hold a cluster together
-        uniform = (_uniform(rows, rng) for _ in spreads)
+        uniform = _uniform(rows, rng, len(spreads))
         uniform_spreads = [spread_around(each, weights, start) for each in uniform]
         loose &= _no_closer(own, uniform_spreads)
     return ShuffleTest(
@@ -193,16 +201,22 @@ def _uniform_costs(
 ) -> list[float]:
     """Costs of k-means on uniform columns with the variances of the table's columns."""
     found: list[float] = []
-    while len(found) < effort.shuffles and not _as_cheap(cost, found):
-        starts = effort.starts + effort.more_starts
-        found.append(least_cost(_uniform(rows, rng), weights, k, rng, starts))
+    starts = effort.starts + effort.more_starts
+    for uniform in _uniform(rows, rng, effort.shuffles):
+        found.append(least_cost(uniform, weights, k, rng, starts))
+        if _as_cheap(cost, found):
+            break
     return found
 
 
-def _uniform(rows: Floats, rng: np.random.Generator) -> Floats:
-    """Uniform columns with the means and variances of the table's columns."""
+def _uniform(rows: Floats, rng: np.random.Generator, n: int) -> Iterator[Floats]:
+    """Tables of uniform columns with the means and variances of the table's columns."""
     mean, half = rows.mean(axis=0), math.sqrt(3.0) * rows.std(axis=0)
-    return rng.uniform(mean - half, mean + half, rows.shape)
+    for _ in range(n):
+        uniform = rng.random(rows.shape)
+        uniform *= 2.0 * half
+        uniform += mean - half
+        yield uniform
 
 
 def least_cost(
@@ -211,7 +225,7 @@ def least_cost(
     k: int,
     rng: np.random.Generator,
     n_starts: int,
-    enough: float = -math.inf,
+    aim: float = math.inf,
 ) -> float:
     """Cost of k-means from fresh starts.
 
@@ -219,7 +233,8 @@ def least_cost(
 
     Parameters
     ----------
-    enough : a run ends once it costs no more than this, or is not on its way there
+    aim : a run ends early once it would stay above this if all rounds that are left saved as much
+        as the last one
 
     Examples
     --------
@@ -229,7 +244,7 @@ def least_cost(
     """
     trials = 2 + int(math.log(k))
     draws = rng.random((n_starts, 1 + trials * (k - 1)))
-    return _core.kmeans_cost(rows, weights, k, draws, _ROUNDS, enough)
+    return _core.kmeans_cost(rows, weights, k, draws, _ROUNDS, aim)
 
 
 def spread_around(rows: Floats, weights: Floats, centers: Floats) -> Floats:

@@ -50,7 +50,7 @@ def _separating(
     method: Callable[[InMemoryTree, NDArray[np.float64], Progress], None],
 ) -> Callable[[TrainingData, Progress], InMemoryTree]:
     def build(data: TrainingData, progress: Progress) -> InMemoryTree:
-        growing = InMemoryTree(data)
+        growing = InMemoryTree(data, put_off=True)
         method(growing, data.center_columns, progress)
         return growing
 

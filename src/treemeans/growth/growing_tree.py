@@ -106,6 +106,9 @@ class GrowingTree(ABC):
         """What the node's rows cost beyond each one's cheapest center, with the best label."""
         return int(self.totals[node].min())
 
+    def sum_nodes(self) -> None:
+        """Sum and label the nodes, where that was put off until all cuts are made."""
+
     def begin_expansion(self) -> None:
         """Keep the base tree's labels; from now on leaves carry their cheapest center."""
         self.base_labels = np.array(self.label, dtype=np.int32)

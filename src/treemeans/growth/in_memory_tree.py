@@ -27,13 +27,19 @@ class InMemoryTree(GrowingTree):
     ----------
     margins : of each node, what values came to its split: the largest that went left, the smallest
         that went right, the lowest and highest of all, and whether all are integers
+
+    Parameters
+    ----------
+    put_off : whether nodes are summed and labelled by `sum_nodes`, not with each cut: where no cut
+        depends on the costs, one walk over the rows is enough
     """
 
     totals: list[NDArray[np.int64]]
     margins: list[tuple[float, float, float, float, bool]]
 
-    def __init__(self, data: TrainingData) -> None:
+    def __init__(self, data: TrainingData, *, put_off: bool = False) -> None:
         super().__init__()
+        self._put_off = put_off
         self.table, self.costs, self.n_threads = data.table, data.costs, data.n_threads
         self.limits = data.limits.for_rows(self.costs)
         self.allowed = self.table.allowed
@@ -47,7 +53,9 @@ class InMemoryTree(GrowingTree):
         self._regret: list[int] = []
         self._slice: list[tuple[int, int]] = []
         self.all_rows = self.costs.rows.copy()
-        self._add(0, len(self.all_rows), self._sum(self.all_rows), label=0, depth=0)
+        self._no_sums = np.zeros(self.costs.n_clusters, dtype=np.int64)
+        totals = self._no_sums if put_off else self._sum(self.all_rows)
+        self._add(0, len(self.all_rows), totals, label=0, depth=0)
 
     def rows(self, node: int) -> NDArray[np.int32]:
         """Rows in a node, ascending."""
@@ -94,7 +102,9 @@ class InMemoryTree(GrowingTree):
         )
         middle = begin + n_left
         # The smaller side is summed; the other is the difference, which is exact.
-        if n_left <= end - middle:
+        if self._put_off:
+            left_totals = self._no_sums
+        elif n_left <= end - middle:
             left_totals = self._sum(self.all_rows[begin:middle])
         else:
             left_totals = self.totals[node] - self._sum(self.all_rows[middle:end])
@@ -124,6 +134,22 @@ class InMemoryTree(GrowingTree):
         right = self._add(middle, end, self.totals[node] - left_totals, label, depth)
         self.make_inner(node, split, left, right)
         return left, right
+
+    def sum_nodes(self) -> None:
+        """Sum and label all nodes, if that was put off: the leaves, then what is above them."""
+        if not self._put_off:
+            return
+        self._put_off = False
+        for node in range(self.n_nodes - 1, -1, -1):  # children come after their parent
+            left, right = self.left[node], self.right[node]
+            totals = (
+                self._sum(self.rows(node)) if left < 0 else self.totals[left] + self.totals[right]
+            )
+            self._set_totals(node, totals)
+        for node in range(self.n_nodes):
+            self.relabel(node)
+            if self.left[node] >= 0:  # for children without rows
+                self.label[self.left[node]] = self.label[self.right[node]] = self.label[node]
 
     def open_leaves(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Node, depth, begin and end of the rows of each leaf; and its sums for each center."""
@@ -158,9 +184,12 @@ class InMemoryTree(GrowingTree):
         """Take other costs of the same rows, at all nodes or those that matter; labels stay."""
         self.costs = costs
         for node in range(self.n_nodes) if nodes is None else nodes:
-            totals = self.totals[node] = self._sum(self.rows(node))
-            self._cheapest[node] = int(totals.argmin())
-            self._regret[node] = int(totals[self._cheapest[node]])
+            self._set_totals(node, self._sum(self.rows(node)))
+
+    def _set_totals(self, node: int, totals: NDArray[np.int64]) -> None:
+        self.totals[node] = totals
+        self._cheapest[node] = int(totals.argmin())
+        self._regret[node] = int(totals[self._cheapest[node]])
 
     def weights_by_node(self, members: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Weight of the rows of each node, or of some of them."""

@@ -60,6 +60,7 @@ def separate(
         queue.append((left, members[goes_left[members]]))
         queue.append((right, members[~goes_left[members]]))
         progress.update(growing.n_leaves)
+    growing.sum_nodes()
     for node in growing.leaves:
         growing.relabel(node)
     for node, center in single:

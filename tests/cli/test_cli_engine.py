@@ -156,6 +156,9 @@ def messy():
     frame = frame.astype(object)
     for name in ("plan", "country", "spend", "visits", "active", "since"):
         frame.loc[rng.random(n) < 0.1, name] = None
+    paid = pd.Timestamp("2023-01-01") + pd.to_timedelta(200 * kind + rng.integers(0, 99, n), "D")
+    frame["paid"] = paid.strftime("%d.%m.%Y")
+    frame["sales"] = [f"{v:,.2f}" for v in rng.normal(1000 + 900 * kind, 300)]
     return frame
 
 
@@ -177,6 +180,8 @@ def test_every_engine_cuts_categories_and_missing_values_alike(tmp_path, engine)
     assert len(ours.tree_.category_codes) > 0
     assert (ours.tree_.missing_left >= 0).any()
     assert ours.columns_ == theirs.columns_
+    assert {c.date_format for c in ours.columns_} == {"", "day.month.year"}
+    assert {c.name for c in ours.columns_ if c.kind == "number"} == {"spend", "sales"}
     assert str(ours.preparation_) == str(theirs.preparation_)
     messy().replace({"plan": {"pro": "enterprise"}}).to_csv(new, index=False)
     said = [ok("predict", model, new).stdout for model in models]

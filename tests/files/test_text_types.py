@@ -5,6 +5,7 @@ import itertools
 import pyarrow as pa
 import pytest
 
+from treemeans.columns.dates import read_date
 from treemeans.files.text_types import TextType
 
 
@@ -45,3 +46,64 @@ def test_durations():
         found = TextType()
         found.add(pa.array(others))
         assert found.name == "text"
+
+
+@pytest.mark.parametrize("values", list(itertools.permutations(["1,234.50", "350", "12,000"])))
+def test_two_separators_in_a_value_show_which_is_which(values):
+    for text in (found(values), found(values[:2], values[2:])):
+        assert (text.name, text.problem("sales")) == ("separated", "")
+        assert sorted(text.parse(pa.array(values)).to_pylist()) == [350.0, 1234.5, 12000.0]
+
+
+DATES = {
+    "day.month.year": ["24.07.2024", "1.8.2024 13:45"],
+    "day/month/year": ["24/07/2024", "01/02/2024"],
+    "month/day/year": ["01/02/2024", "7/24/2024 01:45 PM"],
+    "day-month-year": ["24-07-2024", "01-02-2024"],
+    "month-day-year": ["07-24-2024", "01-02-2024"],
+    "year-month-day": ["2024-7-24", "2024-8-1"],
+    "year/month/day": ["2024/07/24", "2024/8/1"],
+    "year.month.day": ["2024.07.24", "9999.12.31"],
+    "month day, year": ["Jul 24 2024", "July 24, 2024", "sept. 1, 2024"],
+    "day month year": ["24 Jul 2024", "24-JUL-2024", "24. July 2024"],
+}
+
+
+@pytest.mark.parametrize("written", DATES)
+def test_dates_in_the_one_format_that_holds_them_all(written):
+    values = [*DATES[written], "", "NA"]
+    for text in (found(values), found(values[:1], values[1:]), found(values[1:], values[:1])):
+        assert (text.name, text.date_format, text.problem("day")) == ("written date", written, "")
+        parsed = text.parse(pa.array(values)).to_pylist()
+        assert parsed[-2:] == [None, None]
+        for value, when in zip(DATES[written], parsed, strict=False):
+            read = read_date(value.replace("sept. ", "Sep "), written)
+            assert read in (when, None)  # strptime knows fewer forms
+        assert read_date(DATES[written][0], written) == parsed[0]
+
+
+def test_a_date_is_in_the_calendar():
+    parsed = found(["01/01/2024 12:30 AM", "12/31/2024 12:30 pm"]).parse(
+        pa.array(["01/01/2024 12:30 AM", "12/31/2024 12:30 pm"])
+    )
+    assert [when.hour for when in parsed.to_pylist()] == [0, 12]
+    for others in (["31.02.2024"], ["24.13.2024"], ["1/1/2024 13:00 PM"], ["24.07.2024 25:00"]):
+        assert found(others).name == "text"
+
+
+def test_dates_in_doubt_are_said():
+    doubt = found(["01/02/2024", "03/04/2024"])
+    assert "may be day/month/year or month/day/year; say --date-order" in doubt.problem("day")
+    doubt.choose_order("month-first")
+    assert (doubt.date_format, doubt.problem("day")) == ("month/day/year", "")
+    for values, said in (
+        (["24/07/24", "25/07/24"], "written like '24/07/24'; write them as"),
+        (["24.07.2024", "25.07.2024", "31.02.2024"], "but '31.02.2024' is not written like"),
+        (["24.07.2024", "2024-07-25"], "but '2024-07-25' is not written like"),
+        (["2024-02-28", "2024-02-31"], "but '2024-02-31' is not written like"),
+    ):
+        for parts in (found(values), found(values[:1], values[1:])):
+            assert said in parts.problem("day")
+    text = found(["24.07.2024", "25.07.2024", "soon"])
+    assert text.problem("day") == ""
+    assert text.written == "most values are dates, but 'soon' is not, or not written alike"

@@ -39,6 +39,13 @@ class Missing(StrEnum):
     drop = "drop"
 
 
+class DateOrder(StrEnum):
+    """Which comes first in dates like 03/04/2024."""
+
+    day_first = "day-first"
+    month_first = "month-first"
+
+
 class Engine(StrEnum):
     """How rows are held while a tree is grown."""
 
@@ -141,6 +148,13 @@ AsText = Annotated[
 ]
 AsNumber = Annotated[str | None, typer.Option("--number", help="Columns to read as numbers.")]
 AsDate = Annotated[str | None, typer.Option("--date", help="Columns to read as dates.")]
+InOrder = Annotated[
+    DateOrder | None,
+    typer.Option(
+        "--date-order",
+        help="How to read dates like 03/04/2024 where no value of the column shows it.",
+    ),
+]
 AsCategory = Annotated[
     str | None,
     typer.Option("--category", help="Columns to use as categories, even if they are numbers."),
@@ -199,6 +213,7 @@ def _column_kinds(
     text: AsText = None,
     number: AsNumber = None,
     date: AsDate = None,
+    date_order: InOrder = None,
     category: AsCategory = None,
 ) -> Any:
     from treemeans.files.file_schema import ReadOptions
@@ -210,6 +225,7 @@ def _column_kinds(
         number=comma_separated(number) or (),
         date=comma_separated(date) or (),
         category=comma_separated(category) or (),
+        date_order=None if date_order is None else date_order.value,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from treemeans.columns.dates import PER_DAY
+from treemeans.columns.dates import DATE_FORMATS, PER_DAY
 
 KINDS = ("number", "integer", "flag", "date", "time", "duration", "category", "codes")
 _SEPARATORS = ("=", "_")
@@ -45,6 +45,8 @@ class Column:
     lists_all : bool
         For codes and categories: whether conditions list all categories of a set, and not only
         the first few of many.
+    date_format : str
+        For dates: how files write them, such as ``"day.month.year"``; empty for YYYY-MM-DD.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Column:
     low: float | None = None
     high: float | None = None
     lists_all: bool = False
+    date_format: str = ""
 
     def __post_init__(self) -> None:
         # Spelled out, not looped over: a fit makes a Column for every column of X.
@@ -86,6 +89,11 @@ class Column:
             raise ValueError(
                 f"{what} are counted in one of {', '.join(PER_DAY)}; {self.name!r} in "
                 f"{self.unit!r}."
+            )
+        if self.date_format and not (self.is_date and self.date_format in DATE_FORMATS):
+            raise ValueError(
+                f"Dates are written in one of {', '.join(DATE_FORMATS)}; {self.name!r} in "
+                f"{self.date_format!r}."
             )
         if not isinstance(self.categories, tuple) or not all(
             isinstance(category, str) for category in self.categories

@@ -26,6 +26,20 @@ UNIT_NAMES = {
     "us": "microseconds",
     "ns": "nanoseconds",
 }
+DATE_FORMATS = {
+    "day.month.year": ("%d.%m.%Y",),
+    "day/month/year": ("%d/%m/%Y",),
+    "month/day/year": ("%m/%d/%Y",),
+    "day-month-year": ("%d-%m-%Y",),
+    "month-day-year": ("%m-%d-%Y",),
+    "year-month-day": ("%Y-%m-%d",),
+    "year/month/day": ("%Y/%m/%d",),
+    "year.month.day": ("%Y.%m.%d",),
+    "month day, year": ("%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
+    "day month year": ("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d. %B %Y"),
+}
+"""How dates are written, and the same for ``strptime``."""
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 _MICROSECONDS = 24 * 3600 * 10**6
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST = (datetime.min - EPOCH) // _MICROSECOND
@@ -49,6 +63,23 @@ def from_count(count: float, unit: str) -> datetime:
     if position == 0 or position > _LAST - _FIRST:
         raise ValueError(f"No calendar has the moment {count!r} {unit} after 1970.")
     return EPOCH + (_FIRST + position - 1) * _MICROSECOND
+
+
+def read_date(text: str, date_format: str) -> datetime | None:
+    """A date as people write it; None if it is none in this format.
+
+    Examples
+    --------
+    >>> read_date("24.07.2024", "day.month.year"), read_date("07/24/2024", "day/month/year")
+    (datetime.datetime(2024, 7, 24, 0, 0), None)
+    """
+    for pattern in DATE_FORMATS[date_format]:
+        for clock in _CLOCKS:
+            try:
+                return datetime.strptime(text.strip(), pattern + clock)
+            except ValueError:
+                continue
+    return None
 
 
 def to_count(when: datetime, unit: str) -> float:

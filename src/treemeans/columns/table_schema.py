@@ -47,6 +47,7 @@ class ColumnSummary:
     texts : how often each text occurs; of more than ``MOST_CATEGORIES``, not of all
     unit : what stands after the numbers in a file, such as % or €
     written : how the file writes the values, where that is not plain; a clause for the user
+    date_format : how the file writes dates, if not as YYYY-MM-DD
     """
 
     name: str
@@ -60,6 +61,7 @@ class ColumnSummary:
     texts: dict[str, int] = field(default_factory=dict)
     unit: str = ""
     written: str = ""
+    date_format: str = ""
 
     def add(self, series: Any, *, as_text: bool = False) -> None:
         """Take in more values; ``as_text``: they are categories, whatever their type."""
@@ -335,7 +337,8 @@ def _column_of(summary: ColumnSummary) -> Column:
     if kind == "boolean":
         return Column(name, "flag", typed=True)
     if kind in ("date", "time"):
-        return Column(name, "date" if summary.whole else "time", "D", typed=True)
+        kind = "date" if summary.whole else "time"
+        return Column(name, kind, "D", typed=True, date_format=summary.date_format)
     if kind == "duration":
         return Column(name, "duration", "D", typed=True)
     if summary.whole and not summary.unit:

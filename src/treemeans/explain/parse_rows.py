@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans.columns import Column, Columns
-from treemeans.columns.dates import PER_DAY, to_count
+from treemeans.columns.dates import PER_DAY, read_date, to_count
 from treemeans.columns.encode_frame import UnseenValues
 from treemeans.explain.column_lookup import ColumnLookup
 from treemeans.explain.phrases import listed
@@ -89,7 +89,7 @@ def _is_not_finite(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def number_of(value: Any, column: Column, *, accept_missing: bool = False) -> float:
-    """What a value of a column is in X; a date may be given as one, or in ISO format.
+    """What a value of a column is in X; a date may also be text, as in the file or ISO.
 
     A category may be given by its name; one that is not known gets a code that no category has.
     Where all categories are numbers, a number is a name too; elsewhere it is a code.
@@ -104,6 +104,8 @@ def number_of(value: Any, column: Column, *, accept_missing: bool = False) -> fl
             -1.0,
         )
     when = _moment_of(value) if column.is_date else None
+    if when is None and column.date_format and isinstance(value, str):
+        when = read_date(value, column.date_format)
     if when is not None:
         return to_count(when, column.unit)
     if column.kind == "duration" and isinstance(value, timedelta | np.timedelta64):

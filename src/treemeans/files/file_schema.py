@@ -21,6 +21,7 @@ from treemeans.columns.encoded_table import EncodedFrame
 from treemeans.columns.frame_values import open_frame
 from treemeans.columns.table_schema import ColumnPlan, TableSchema, plan_columns, summarize
 from treemeans.files.arrow_to_float import arrow_kind, plain_values
+from treemeans.files.date_formats import DATE_ORDERS
 from treemeans.files.file_errors import (
     InputError,
     check_different,
@@ -29,7 +30,7 @@ from treemeans.files.file_errors import (
     quoted,
 )
 from treemeans.files.read_table import decimal_mark
-from treemeans.files.text_types import TextType, UnparsableTextError, parse_as
+from treemeans.files.text_types import TextType, UnparsableTextError
 
 MISSING = ("keep", "median", "drop")
 _NUMBERS = ("number", "integer", "flag")
@@ -59,6 +60,8 @@ class ReadOptions:
     category : used as categories, even if they are numbers, or many
     missing : "keep" gives missing values a side at each cut, "median" replaces them by the median
         or the most frequent category, "drop" drops the rows
+    date_order : "day-first" or "month-first", how to read dates like 03/04/2024 where no value of
+        the column shows it; without it they are refused
     """
 
     columns: Sequence[str] | None = None
@@ -69,12 +72,16 @@ class ReadOptions:
     date: Sequence[str] = ()
     category: Sequence[str] = ()
     missing: str = "keep"
+    date_order: str | None = None
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse columns that do not exist, and contradictions."""
         if self.missing not in MISSING:
             known = ", ".join(MISSING)
             raise InputError(f"--missing must be one of {known}; got {quoted(self.missing)}.")
+        if self.date_order is not None and self.date_order not in DATE_ORDERS:
+            known = " or ".join(DATE_ORDERS)
+            raise InputError(f"--date-order must be {known}; got {quoted(self.date_order)}.")
         check_different(names, "The table")
         identifier = [] if self.id is None else [self.id]
         said = [*self.text, *self.number, *self.date, *self.category]
@@ -198,6 +205,7 @@ def infer_schema(
     )
     for name, found in types.items():
         summaries[name].unit, summaries[name].written = found.unit, found.written
+        summaries[name].date_format = found.date_format
     asked = {*(options.columns or ()), *options.category, *options.number, *options.date}
     table = plan_columns(summaries, asked=asked, in_file=True)
     table = _with_problems(table, problems)
@@ -248,7 +256,7 @@ def encode_for_model(
     check_different(batch.schema.names, "The table")
     decimal = decimal_mark(batch)
     types = {
-        column.name: TextType(decimal, [_type_of(column)], n_values=1)
+        column.name: _text_type(column, decimal)
         for column in columns
         if column.name in batch.schema.names and _is_text(batch.schema.field(column.name).type)
     }
@@ -266,6 +274,12 @@ def encode_for_model(
             "by a number or leave it empty."
         )
     return X
+
+
+def _text_type(column: Column, decimal: str) -> TextType:
+    """How text is parsed for a column of a model."""
+    name = "written date" if column.date_format else _type_of(column)
+    return TextType(decimal, [name], n_values=1, date_formats=(column.date_format,))
 
 
 def _type_of(column: Column) -> str:
@@ -306,11 +320,15 @@ def _text_types(
             )
     for name, found in types.items():
         wanted = _wanted(name, options)
+        if options.date_order:
+            found.choose_order(options.date_order)
+        if wanted == "number" and found.candidates == ["separated"]:
+            found.is_evident = True
         if wanted and wanted not in ("text", found.name):
             problems[name] = _not_as_wanted(name, wanted, found)
         if wanted == "text":
-            found.candidates, found.unit, found.exception = [], "", ""
-        elif not wanted and (problem := found.problem(name)):
+            found.candidates, found.unit, found.exception, found.no_date = [], "", "", ""
+        elif wanted != "number" and not problems.get(name) and (problem := found.problem(name)):
             problems[name] = problem
     return types, problems
 
@@ -322,12 +340,12 @@ def _wanted(name: str, options: ReadOptions) -> str:
 
 
 def _not_as_wanted(name: str, wanted: str, found: TextType) -> str:
-    if wanted == "number" and found.name in ("integer", "amount"):
+    if wanted == "number" and found.name in ("integer", "amount", "separated"):
         return ""
-    if wanted == "date" and found.name == "time":
+    if wanted == "date" and found.name in ("time", "written date"):
         return ""
     what = "numbers" if wanted == "number" else "dates like 2024-12-31"
-    example = found.exception or found.example
+    example = (found.exception if wanted == "number" else found.no_date) or found.example
     return (
         f"Column {name!r} cannot be read as {what}: it holds {example!r}; correct it, or leave out "
         f"--{wanted} {name}."
@@ -440,10 +458,11 @@ def _parsed(batch: Any, types: dict[str, TextType], first_row: int = 1) -> pa.Ta
             arrays.append(plain_values(values))
             continue
         try:
-            arrays.append(parse_as(plain_values(values), found.name, found.decimal, found.unit))
+            arrays.append(found.parse(plain_values(values)))
         except UnparsableTextError as error:
             what = {
                 "time": "dates, written like 2024-12-31,",
+                "written date": f"dates, written as {found.date_format} or like 2024-12-31,",
                 "boolean": "true or false",
                 "duration": "durations, written like 02:15:00 or 1 days 02:15:00,",
             }

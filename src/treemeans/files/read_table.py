@@ -135,9 +135,10 @@ def _text_batches(
 
 
 def _parse_batch(batch: pa.RecordBatch, types: dict[str, TextType]) -> pa.RecordBatch:
-    """A batch of text, parsed; amounts stay text, since a unit belongs to them."""
+    """A batch of text, parsed; what can be told only with all that is known stays as written."""
+    as_written = ("amount", "separated", "written date")
     parsed = [
-        parse_as(values, "text") if types[name].name == "amount" else types[name].parse(values)
+        parse_as(values, "text") if types[name].name in as_written else types[name].parse(values)
         for name, values in zip(batch.schema.names, batch.columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(parsed, names=batch.schema.names)

@@ -14,13 +14,31 @@ import pyarrow as pa
 from pyarrow import compute as pc
 from pyarrow import csv as pacsv
 
+from treemeans.columns.dates import DATE_FORMATS
+from treemeans.files.date_formats import (
+    DATE_LIKE,
+    DATE_ORDERS,
+    first_undated,
+    formats_that_hold,
+    parse_dates,
+)
+
 # What files write for a missing value in a column of numbers or dates.
 MISSING_WORDS = sorted({*pacsv.ConvertOptions().null_values, "NaT", "None"})
 UNITS = "%$€£¥"
-TYPES = ("boolean", "integer", "number", "date", "time", "duration", "amount")
+TYPES = (
+    "boolean",
+    "integer",
+    "number",
+    "date",  # YYYY-MM-DD
+    "time",  # the same with a time of day
+    "written date",  # in another of the ``DATE_FORMATS``
+    "duration",
+    "amount",  # with a sign of money or percent
+    "separated",  # numbers with separators of thousands
+)
 _LEADING_ZERO = r"^[+-]?0\d"
 _ISO_DATE = r"^\d{4}-\d\d-\d\d"
-_OTHER_DATE = r"^(\d\d?[./-]\d\d?[./-]\d{4}|\d\d?/\d\d?/\d\d|\d{4}[./]\d\d?[./]\d\d?)\b"
 # Such as 02:15:00, 1 days 02:00:00, 3 days or, as pandas writes minus one hour, -1 days +23:00:00.
 _DURATION = (
     r"^(?P<sign>[+-]?)(?:(?P<days>\d{1,6}) days?,? ?)?"
@@ -28,6 +46,7 @@ _DURATION = (
     r"(?:\.(?P<fraction>\d{1,9}))?)?$"
 )
 _SEPARATED_NUMBER = r"^[+-]?(\d{1,3}([.,' ]\d{3})+|\d+)([.,]\d+)?$"
+_TWO_SEPARATORS = r"\d[.,]\d{3}[.,]\d"  # 1,234,567 or 1,234.5, which can be read in one way only
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _TIMESTAMPS = (
     pa.timestamp("us"),
@@ -57,8 +76,11 @@ class TextType:
     unit : the sign that all amounts have
     exception : the first value that is no number
     n_numbers : values that are numbers
-    other_dates, separated : whether all values are dates, or numbers with separators of thousands,
-        that can be read in more than one way; and an example
+    separated, is_evident : whether all values are numbers, some with separators of thousands; and
+        whether one of them has two, so that these cannot be marks before decimals
+    example : the first value
+    date_formats : those in which all values are dates
+    n_dates, no_date : values that look like dates, and the first after which no format is left
     codes : whether a value is a number with a leading zero, such as 00501
     """
 
@@ -68,10 +90,13 @@ class TextType:
     exception: str = ""
     n_numbers: int = 0
     n_values: int = 0
-    other_dates: bool = True
     separated: bool = True
+    is_evident: bool = False
     example: str = ""
     codes: bool = False
+    date_formats: tuple[str, ...] = tuple(DATE_FORMATS)
+    n_dates: int = 0
+    no_date: str = ""
 
     def add(self, text: Any) -> None:
         """Take in more values."""
@@ -79,6 +104,7 @@ class TextType:
         if not len(present):
             return
         self.example = self.example or present[0].as_py()
+        self._add_dates(present)
         self.candidates = [name for name in self.candidates if self._holds(name, present)]
         self.n_values += len(present)
         self.codes = self.codes or bool(
@@ -88,9 +114,24 @@ class TextType:
             self.n_numbers += len(present)
         else:
             self._count_numbers(present)
-        if not self.candidates:
-            self.other_dates = self.other_dates and all_match(present, _OTHER_DATE)
+            self._count_dates(present)
+        if self.candidates in ([], ["separated"]):
             self.separated = self.separated and all_match(present, _SEPARATED_NUMBER)
+            two = pc.match_substring_regex(present, _TWO_SEPARATORS)
+            self.is_evident = self.is_evident or bool(pc.any(two).as_py())
+
+    def _add_dates(self, present: Any) -> None:
+        """Strike out formats of dates; note the value after which none is left."""
+        held = formats_that_hold(present, self.date_formats)
+        if self.date_formats and not held and looks_like_date(self.example):
+            self.no_date = str(present[first_undated(present, self.date_formats)].as_py())
+        self.date_formats = held
+
+    def _count_dates(self, present: Any) -> None:
+        if self.date_formats or "time" in self.candidates:
+            self.n_dates += len(present)
+        else:
+            self.n_dates += int(pc.sum(pc.match_substring_regex(present, DATE_LIKE)).as_py() or 0)
 
     def _count_numbers(self, present: Any) -> None:
         """Count the numbers among values that are not all numbers, and note the first other."""
@@ -111,9 +152,17 @@ class TextType:
             return all_match(present, _ISO_DATE) and try_cast(present, pa.date32()) is not None
         if name == "time":
             return all_match(present, _ISO_DATE) and _timestamps(present) is not None
+        if name == "written date":
+            return bool(self.date_formats)
         if name == "duration":
             return parse_durations(present) is not None
+        if name == "separated":
+            return all_match(present, _SEPARATED_NUMBER) and self._parses(present)
         return self._holds_amounts(present)
+
+    def _parses(self, present: Any) -> bool:
+        is_code = pc.any(pc.match_substring_regex(present, _LEADING_ZERO)).as_py()
+        return not is_code and parse_amounts(present, self.decimal) is not None
 
     def _holds_amounts(self, present: Any) -> bool:
         """Whether all values are numbers with one and the same sign of money or percent."""
@@ -127,6 +176,8 @@ class TextType:
     @property
     def name(self) -> str:
         """The type: one of ``TYPES``, or text."""
+        if self.candidates == ["separated"] and not self.is_evident:
+            return "text"
         return self.candidates[0] if self.candidates and self.n_values else "text"
 
     @property
@@ -134,23 +185,50 @@ class TextType:
         """How the values are written, where that is worth mentioning."""
         if self.name == "text" and 2 * self.n_numbers > self.n_values and self.exception:
             return f"most values are numbers, but {self.exception!r} is not"
-        if self.name != "amount":
-            return ""
-        return f"written with {self.unit}, read as numbers"
+        if self.name == "text" and 2 * self.n_dates > self.n_values and self.no_date:
+            return f"most values are dates, but {self.no_date!r} is not, or not written alike"
+        if self.name == "written date":
+            return f"written as {self.date_format}, like {self.example}"
+        if self.name == "separated":
+            return f"written with separators of thousands, like {self.example}"
+        return f"written with {self.unit}, read as numbers" if self.name == "amount" else ""
+
+    @property
+    def date_format(self) -> str:
+        """How dates are written that are not YYYY-MM-DD; else empty."""
+        return self.date_formats[0] if self.name == "written date" else ""
+
+    def choose_order(self, order: str) -> None:
+        """Of formats that differ in the order of day and month, keep the one that the user says."""
+        first = DATE_ORDERS[order]
+        if len(self.date_formats) > 1:
+            self.date_formats = tuple(f for f in self.date_formats if f.startswith(first))
 
     def problem(self, column: str) -> str:
         """What is wrong with text that can be read in more than one way; else nothing."""
+        if self.name == "written date" and len(self.date_formats) > 1:
+            return (
+                f"Column {column!r} holds dates written like {self.example!r}, which may be "
+                f"{' or '.join(self.date_formats)}; say --date-order day-first or month-first."
+            )
         if self.name != "text" or not self.n_values:
             return ""
-        if self.other_dates:
+        if self.n_dates == self.n_values and self.no_date == self.example:
             return (
                 f"Column {column!r} holds dates written like {self.example!r}; write them as "
-                "YYYY-MM-DD, so that there is no doubt which is the month."
+                "YYYY-MM-DD, so that there is no doubt which is the year, or --exclude it."
+            )
+        if self.n_dates == self.n_values:
+            return (
+                f"Column {column!r} holds dates written like {self.example!r}, but "
+                f"{self.no_date!r} is not written like those before it, or is no date; write all "
+                "of them as YYYY-MM-DD."
             )
         if self.separated and not self.codes:
             return (
                 f"Column {column!r} holds numbers written like {self.example!r}; write them "
-                "without separators of thousands and with a decimal point."
+                "without separators of thousands and with a decimal point"
+                f"{f', or say --number {column}' if self.candidates else ''}."
             )
         return ""
 
@@ -162,11 +240,19 @@ class TextType:
         UnparsableTextError
             If a value is not of the type, as in another table.
         """
-        return parse_as(text, self.name, self.decimal, self.unit)
+        return parse_as(text, self.name, self.decimal, self.unit or self.date_format)
+
+
+def looks_like_date(text: str) -> bool:
+    """Whether a text may be meant as a date."""
+    return bool(pc.match_substring_regex(pa.array([text]), DATE_LIKE)[0].as_py())
 
 
 def parse_as(text: Any, name: str, decimal: str = ".", unit: str = "") -> Any:
-    """Text parsed as a type, null where a value is missing; "text" leaves it as it is."""
+    """Text parsed as a type, null where a value is missing; "text" leaves it as it is.
+
+    ``unit``: the sign of amounts, or the format of written dates.
+    """
     if name == "text":
         return null_where(text, pc.equal(text, ""))
     stripped = strip_values(text)
@@ -189,6 +275,9 @@ def _parse(stripped: Any, name: str, decimal: str, unit: str) -> Any | None:
         return try_cast(stripped, pa.date32())
     if name == "time":
         return _timestamps(stripped)
+    if name == "written date":  # YYYY-MM-DD is never in doubt
+        found = parse_dates(stripped, unit)
+        return _timestamps(stripped) if found is None else found
     if name == "duration":
         return parse_durations(stripped)
     found = try_cast(with_decimal_point(stripped, decimal), pa.float64())

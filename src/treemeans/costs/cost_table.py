@@ -192,7 +192,8 @@ class CostTable:
         costs -= least[:, None]
         least += self.base.to_float(self.base.values)
         scales = Scales.of(float(costs.sum(axis=0).max()), float(least.sum()), None, False)
-        regrets, base = np.rint(costs * scales.regrets), np.rint(least * scales.base)
+        costs *= scales.regrets
+        regrets, base = np.rint(costs, out=costs), np.rint(least * scales.base)
         return replace(
             self,
             nearest=nearest,

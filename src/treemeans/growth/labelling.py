@@ -203,7 +203,8 @@ def nearest_labels(
     """Labels that miss the requirements by as little as possible, whatever they cost.
 
     What a requirement is missed by is measured at the cluster that misses it most, as a share of
-    what all leaves add to its sum.
+    what all leaves add to its sum. Clusters are interchangeable here: of the leaves, large ones
+    first, each is in a cluster of one before it or in the next.
     """
     n_leaves, k, n = len(requirements[0].values), n_clusters, len(requirements)
     each_leaf = sparse.kron(sparse.identity(n_leaves), np.ones((1, k)))
@@ -217,10 +218,13 @@ def nearest_labels(
             if np.isfinite(bound).all():
                 rows = sparse.hstack([sign * plain.A / scale, missed]).tocsr()
                 constraints.append(LinearConstraint(rows, bound / scale, np.inf))
+    sizes = [max(abs(each.values[leaf]) for each in requirements) for leaf in range(n_leaves)]
+    may = np.ones((n_leaves, k))
+    may[sorted(range(n_leaves), key=lambda leaf: -sizes[leaf])] = np.tri(n_leaves, k)
     found = milp(
         np.concatenate([np.zeros(n_leaves * k), np.ones(n)]),
         integrality=np.concatenate([np.ones(n_leaves * k), np.zeros(n)]),
-        bounds=Bounds(0.0, np.concatenate([np.ones(n_leaves * k), np.full(n, np.inf)])),
+        bounds=Bounds(0.0, np.concatenate([may.ravel(), np.full(n, np.inf)])),
         constraints=constraints,
         options={"node_limit": most_nodes},
     )

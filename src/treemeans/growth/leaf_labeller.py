@@ -87,24 +87,22 @@ class LeafLabeller:
             found[n_leaves] = labels
         return dict(sorted(found.items()))
 
-    def nearest(self) -> tuple[float, ClusterLimits]:
-        """The limits nearest to these that the whole tree can meet, and how far from them they are.
+    def nearest(self) -> ClusterLimits:
+        """The limits nearest to these that the whole tree can meet, as far as they were found.
 
-        Each of them is what the clusters of some labels have; ``inf`` if no labels were found.
+        Each of them is what the clusters of some labels have.
         """
         growing, limits, k = self._growing, self._limits, self._growing.costs.n_clusters
         nodes = [leaf for leaf in growing.leaves if not growing.is_empty(leaf)]
         found = nearest_labels(list(self.requirements(nodes)), k)
         if found is None:
-            return math.inf, limits
+            return limits
         weight = _by_cluster([self._weight[node] for node in nodes], found, k)
-        total, unit, missed = sum(weight), growing.costs.weight_unit, 0.0
+        total, unit = sum(weight), growing.costs.weight_unit
         low, high = self._bounds
         if low is not None and min(weight) < low:
-            missed += (low - min(weight)) / total
             limits = replace(limits, min_size=_size(min(weight), total, unit, limits.min_size, -1))
         if high is not None and max(weight) > high:
-            missed += (max(weight) - high) / total
             limits = replace(limits, max_size=_size(max(weight), total, unit, limits.max_size, 1))
         shares = []
         for bound, (_, _, members) in zip(limits.shares, self._shares, strict=True):
@@ -112,9 +110,8 @@ class LeafLabeller:
             each = [count / size for count, size in zip(counts, weight, strict=True) if size]
             least = min(bound.low, math.floor(min(each) * _DIGITS) / _DIGITS)
             most = max(bound.high, math.ceil(max(each) * _DIGITS) / _DIGITS)
-            missed += (bound.low - least) + (most - bound.high)
             shares.append(replace(bound, low=least, high=most))
-        return missed, replace(limits, shares=tuple(shares))
+        return replace(limits, shares=tuple(shares))
 
     def requirements(self, nodes: list[int]) -> Iterator[Requirement]:
         """What the sums over the clusters must be, if these nodes are the leaves."""

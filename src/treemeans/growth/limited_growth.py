@@ -71,7 +71,6 @@ def grow_within_limits(
     limits = data.limits.clusters
     assert limits is not None
     bases = bases_to_try(data) if base == "best" else [base]
-    tried: list[InMemoryTree] = []
     plain = grow(data, base, max_leaves, progress)
     if LeafLabeller(plain, limits).is_met_by_cheapest():
         return _labelled(plain, limits)
@@ -80,16 +79,14 @@ def grow_within_limits(
         for each in bases:
             growing = base_tree(data, each, progress)
             tree = _grow(data, limits, growing, max_leaves, margin, progress)
-            tried.append(tree.growing)
             found += [tree] if tree.labels else []
         if found:
             return min(found, key=lambda tree: tree.cost)
     for make in (InMemoryTree, _equal_leaves):
         tree = _grow(data, limits, make(data), max_leaves, _MARGINS[-1], progress)
-        tried.append(tree.growing)
         if tree.labels:
             return tree
-    raise ValueError(_nearest(tried, limits, max_leaves))
+    raise ValueError(_nearest(tree.growing, limits, max_leaves))
 
 
 def _equal_leaves(data: TrainingData) -> InMemoryTree:
@@ -99,10 +96,12 @@ def _equal_leaves(data: TrainingData) -> InMemoryTree:
     return growing
 
 
-def _nearest(tried: list[InMemoryTree], limits: ClusterLimits, max_leaves: int) -> str:
-    """One sentence about the limits, with the nearest ones that some tree was found to meet."""
-    found = [LeafLabeller(growing, limits).nearest() for growing in tried]
-    _, nearest = min(found, key=lambda each: each[0])
+def _nearest(growing: InMemoryTree, limits: ClusterLimits, max_leaves: int) -> str:
+    """One sentence about the limits, with the nearest ones that a tree was found to meet.
+
+    Of all that are tried, the tree with leaves of equal weight mostly comes nearest.
+    """
+    nearest = LeafLabeller(growing, limits).nearest()
     return (
         f"No tree of up to {max_leaves} leaves was found whose clusters all meet {limits.words}; "
         f"the nearest limits that one meets are {nearest.words}. Relax the limits to these, or "

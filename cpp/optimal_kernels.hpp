@@ -17,20 +17,22 @@ TM_CLONES void sum_rows(const Cost& cost, const typename Cost::Value* TM_RESTRIC
     for (int c = 0; c < K; ++c) sums[c] += columns[c];
 }
 
-// histogram[code of the row] += the row's columns.
-template <class Cost>
-TM_CLONES void sum_bins(const Cost& cost, const typename Cost::Value* TM_RESTRICT columns,
-                        const std::uint8_t* TM_RESTRICT codes,
-                        const std::uint32_t* TM_RESTRICT rows, int shift, std::int64_t n,
-                        typename Cost::Value* TM_RESTRICT histogram) {
+// Adds the rows order[begin:end] to the bin of their code, or takes them away; without codes there
+// is one bin.
+template <int Sign, class Cost>
+TM_CLONES void add_rows(const Cost& cost, const typename Cost::Value* TM_RESTRICT columns,
+                        const std::uint32_t* TM_RESTRICT order, std::uint32_t begin,
+                        std::uint32_t end, const std::uint8_t* TM_RESTRICT codes,
+                        typename Cost::Value* TM_RESTRICT bins) {
   const int K = cost.K();
-  for (std::int64_t i = 0; i < n; ++i, columns += K) {
-    typename Cost::Value* TM_RESTRICT bin = histogram + (codes[rows[i]] >> shift) * K;
-    for (int c = 0; c < K; ++c) bin[c] += columns[c];
+  for (std::uint32_t i = begin; i < end; ++i) {
+    const typename Cost::Value* TM_RESTRICT row = columns + std::int64_t{order[i]} * K;
+    typename Cost::Value* TM_RESTRICT bin = bins + (codes ? codes[order[i]] : 0) * K;
+    for (int c = 0; c < K; ++c) bin[c] += Sign * row[c];
   }
 }
 
-// The same by two codes at once.
+// A histogram by two codes at once.
 template <class Cost>
 TM_CLONES void sum_cells(const Cost& cost, const typename Cost::Value* TM_RESTRICT columns,
                          const std::uint8_t* TM_RESTRICT rows, const std::uint8_t* TM_RESTRICT cols,
@@ -42,24 +44,48 @@ TM_CLONES void sum_cells(const Cost& cost, const typename Cost::Value* TM_RESTRI
   }
 }
 
-// Turns the sums of bins into sums of each bin and all before it.
+// Sums of each bin and all before it, and what both sides of a cut there cost as leaves. Bins are
+// those of `bins`, or what is left of `totals` without them.
 template <class Cost>
-TM_CLONES void accumulate(const Cost& cost, typename Cost::Value* TM_RESTRICT sums,
-                          std::int64_t n) {
+TM_CLONES void price_side(const Cost& cost, const typename Cost::Value* TM_RESTRICT bins,
+                          const typename Cost::Value* TM_RESTRICT totals,
+                          const typename Cost::Value* TM_RESTRICT all, std::int64_t n,
+                          typename Cost::Value* TM_RESTRICT prefixes,
+                          typename Cost::Value* TM_RESTRICT before,
+                          typename Cost::Value* TM_RESTRICT after) {
   const int K = cost.K();
-  for (std::int64_t i = K; i < n * K; ++i) sums[i] += sums[i - K];
-}
-
-// What both sides of a cut after each prefix cost as leaves.
-template <class Cost>
-TM_CLONES void price_prefixes(const Cost& cost, const typename Cost::Value* TM_RESTRICT prefixes,
-                              const typename Cost::Value* TM_RESTRICT all, std::int64_t n,
-                              typename Cost::Value* TM_RESTRICT before,
-                              typename Cost::Value* TM_RESTRICT after) {
-  const int K = cost.K();
+  for (int c = 0; c < K; ++c) prefixes[c] = totals ? totals[c] - bins[c] : bins[c];
+  for (std::int64_t i = K; i < n * K; ++i)
+    prefixes[i] = prefixes[i - K] + (totals ? totals[i] - bins[i] : bins[i]);
   for (std::int64_t i = 0; i < n; ++i, prefixes += K) {
     before[i] = cost.leaf(prefixes);
     after[i] = cost.rest(all, prefixes);
+  }
+}
+
+// The rows of one side of a position in sorted order, added to `sums` one after the other: what
+// both sides of a cut cost as leaves, at each of some ends.
+template <class Cost>
+TM_CLONES void price_inside(const Cost& cost, const typename Cost::Value* TM_RESTRICT columns,
+                            const std::uint32_t* TM_RESTRICT order,
+                            const std::uint32_t* TM_RESTRICT place, std::uint32_t position,
+                            bool is_left, std::uint32_t begin,
+                            const std::uint32_t* TM_RESTRICT ends, std::int64_t n_ends,
+                            const typename Cost::Value* TM_RESTRICT all,
+                            typename Cost::Value* TM_RESTRICT sums,
+                            typename Cost::Value* TM_RESTRICT costs) {
+  const int K = cost.K();
+  typename Cost::Value last = cost.leaf(sums) + cost.rest(all, sums);
+  for (std::int64_t p = 0; p < n_ends; ++p) {
+    bool any = false;
+    for (; begin < ends[p]; ++begin) {
+      if ((place[order[begin]] <= position) != is_left) continue;
+      const typename Cost::Value* TM_RESTRICT row = columns + std::int64_t{order[begin]} * K;
+      for (int c = 0; c < K; ++c) sums[c] += row[c];
+      any = true;
+    }
+    if (any) last = cost.leaf(sums) + cost.rest(all, sums);
+    costs[p] = last;
   }
 }
 

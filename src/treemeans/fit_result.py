@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans import _core
+from treemeans.category_counts import CategoryCounts
 from treemeans.columns import Columns, plain_columns, round_thresholds
 from treemeans.columns.encode_frame import is_encoded
 from treemeans.cost_path import PATH_DTYPE, path_of, path_row, reconciled
@@ -66,6 +67,7 @@ class FitResult:
     called : what the reference is called in words
     histograms : of the training columns, or rows to make them from; None if there are none
     warnings : what a look at the rows showed to be wrong with the clusters (`check_segments`)
+    categories : how often the leaves have the categories of each column of codes
     groups : what the clusters of every size say about groups of rows; None if no groups were given
     measured_costs : costs of the tree's nodes at ``centers``, where those that it grew by have lost
         digits; only until the path is made
@@ -91,6 +93,7 @@ class FitResult:
     called: str = "k-means"
     histograms: TrainingHistograms | TrainingSample | None = None
     warnings: tuple[SegmentWarning, ...] = ()
+    categories: tuple[CategoryCounts, ...] = ()
     groups: GroupFigures | None = None
     measured_costs: NDArray[np.float64] | None = None
 
@@ -322,6 +325,9 @@ class FitResult:
             reference_cost=self.reference_cost,
             profiles=profiles,
             spread=self.spread,
+            categories=tuple(
+                each.merged(label[full.leaves], full.n_clusters) for each in self.categories
+            ),
             reference=self.called,
             comparable=self.comparable,
         )

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from treemeans.category_counts import CategoryCounts, count_categories
+from treemeans.columns import Columns
 from treemeans.columns.dates import date_columns
 from treemeans.columns.detect_columns import (
     ArrayRows,
@@ -215,6 +217,8 @@ class TreeEstimator(TreeModel):
         counted = columns_to_count(data.table.n_features, cut, result.spread)
         sample = sample_rows(data.X, data.weights, counted)
         result = replace(result, tree=tree.with_gap(seen.gap), short=short, histograms=sample)
+        if encoded is not None:
+            result = replace(result, categories=_categories(result, columns, data))
         if isinstance(data.cost, KMeansCost):
             shown = look_in_passing(data.cost.rows, data.weights, result.reference.centers)
             result = replace(result, warnings=shown)
@@ -227,3 +231,15 @@ class TreeEstimator(TreeModel):
         found = " ".join(map(str, self._fit_result.segment_warnings()))
         if found:
             warnings.warn(found, BadSegmentWarning, stacklevel=depth_in_package())
+
+
+def _categories(
+    result: FitResult, columns: Columns, data: TrainingData
+) -> tuple[CategoryCounts, ...]:
+    """How often the leaves have the categories of each column."""
+    assert result.leaf_of_row is not None  # the rows are in memory
+    place = np.zeros(result.tree.n_nodes, dtype=np.int32)
+    place[result.tree.leaves] = np.arange(result.tree.n_leaves)
+    n_codes = [(i, len(column.categories)) for i, column in enumerate(columns)]
+    groups = place[result.leaf_of_row]
+    return count_categories(data.X, n_codes, groups, result.tree.n_leaves, data.weights)

@@ -2,7 +2,9 @@
 
 import json
 
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from typer.testing import CliRunner
@@ -195,3 +197,58 @@ def test_a_long_column_leaves_room_for_the_next_one():
         name.startswith("high a column") and name.endswith("name 1")
         for name in model.cluster_names_
     )
+
+
+# ---- categories ----------------------------------------------------------------------------------
+
+
+def plans(n=300, seed=0):
+    """Groups that differ in a category, a number and nothing else."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(n) % 3
+    plan = np.array(["basic", "pro", "team"], dtype=object)[group]
+    plan[rng.random(n) < 0.05] = None
+    plan[:3] = ["Ann's own", "basic", "pro"]  # a category of a single row
+    return pd.DataFrame(
+        {
+            "plan": plan,
+            "spend": np.array([10.0, 50.0, 90.0])[group] + rng.normal(0, 2, n),
+            "shop": rng.choice(["north", "south"], n),
+        }
+    )
+
+
+def test_names_and_differences_speak_of_categories():
+    X = plans()
+    rules = fitted(X).rules()
+    names = [each.name for each in rules]
+    assert sorted(names) == ["plan basic, low spend", "plan pro", "plan team, high spend"]
+    for each in rules:
+        (told,) = [one for one in each.apart if one.name == "plan"]
+        labels = fitted(X).labels_
+        inside = (X["plan"] == told.category).to_numpy()
+        assert told.mean == pytest.approx(inside[labels == each.cluster].mean())
+        assert told.others == pytest.approx(inside[labels != each.cluster].mean())
+        assert f"plan = {told.category}" in str(each)
+
+
+def test_shares_of_categories_follow_weights_sizes_and_partitions(tmp_path):
+    X = plans()
+    weights = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
+    weighted = ExKMC(3, random_state=0).fit(X, sample_weight=weights)
+    counts = weighted._fit_result.categories[0]
+    column = weighted._fit_result.columns[0]
+    assert [column.category(code) for code in counts.codes] == ["basic", "pro", "team"]
+    for code, found in zip(counts.codes, counts.weight.sum(axis=0), strict=True):
+        assert found == weights[(X["plan"] == column.category(code)).to_numpy()].sum()
+    model = fitted(X, max_leaf_nodes=6)
+    model.save(tmp_path / "model.json")
+    streamed = fitted(dd.from_pandas(X, npartitions=4), max_leaf_nodes=6)
+    for other in (load(tmp_path / "model.json"), streamed):
+        assert other.cluster_names_ == model.cluster_names_
+        for n_leaves in model.path_["n_leaves"]:
+            mine, theirs = (each.with_leaves(n_leaves).rules() for each in (model, other))
+            texts = [[str(one) for each in rules for one in each.apart] for rules in (mine, theirs)]
+            assert texts[0] == texts[1]
+    saved = json.loads((tmp_path / "model.json").read_text())["categories"]
+    assert [len(each["codes"]) for each in saved] == [3, 2]  # no count of a single row

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from treemeans.columns import Column, Reader
-from treemeans.explain.cluster_profile import Difference, differences
+from treemeans.explain.cluster_profile import Difference, differences, words_of
 from treemeans.explain.model_facts import Facts
 
 _MOST_TRAITS = 4  # columns in a name, at most
@@ -65,11 +65,19 @@ def _traits_at_first(traits: Sequence[Difference]) -> int:
 def _joined(facts: Facts, traits: Sequence[Difference]) -> str:
     # In the order of the columns: which of two is more marked changes from one sample to the next.
     ordered = sorted(traits, key=lambda trait: trait.feature)
-    each = [(facts.columns[trait.feature], trait.difference > 0) for trait in ordered]
+    each = [(_named_column(facts, trait), trait.difference > 0) for trait in ordered]
     name = ", ".join(_trait(column, more) for column, more in each)
     if len(name) > _LONGEST:
         name = ", ".join(_trait(column, more, _LONG_WORDS // len(each)) for column, more in each)
     return _cut(name, _LONGEST) or "like all rows"
+
+
+def _named_column(facts: Facts, trait: Difference) -> Column:
+    """The column of a trait; of a category, the column that is 1 where a row has it."""
+    column = facts.columns[trait.feature]
+    if not trait.category:
+        return column
+    return Column(column.name, "category", source=column.name, value=trait.category)
 
 
 def _trait(column: Column, more: bool, most: int = _LONGEST) -> str:
@@ -89,7 +97,9 @@ def _value(reader: Reader, traits: Sequence[Difference]) -> str:
     """The mean of the first trait, which tells clusters apart that differ in degree."""
     if not traits:
         return ""
-    return reader.compared(traits[0].feature, traits[0].mean, traits[0].others)[0]
+    first = traits[0]
+    words = words_of(reader, first.feature, first.mean, first.others, first.category)
+    return words[1][0]
 
 
 def _made_distinct(names: Sequence[str], values: Sequence[str]) -> tuple[str, ...]:

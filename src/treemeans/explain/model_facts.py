@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans.category_counts import CategoryCounts
 from treemeans.columns import Columns
 from treemeans.explain.group_figures import GroupShare, ProtectedColumn
 from treemeans.explain.warning_record import SegmentWarning
@@ -26,6 +27,7 @@ class Facts:
     reference_cost : of the reference
     profiles : (n_clusters, n_features), cluster means in the columns of X; NaN for an empty one
     spread : (n_features,), standard deviation of each column of X
+    categories : how often the clusters have the categories of each column of codes
     names : of the clusters; empty while they are being made
     certificate : what is proven of the tree, in a sentence; empty if nothing
     reference : what the reference is called
@@ -46,6 +48,7 @@ class Facts:
     reference_cost: float
     profiles: NDArray[np.float64]
     spread: NDArray[np.float64]
+    categories: tuple[CategoryCounts, ...] = ()
     names: tuple[str, ...] = ()
     certificate: str = ""
     reference: str = "k-means"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans.category_counts import CategoryCounts
 from treemeans.columns import Column, Columns
 from treemeans.cost_path import PATH_DTYPE, path_row
 from treemeans.costs import (
@@ -74,6 +75,7 @@ def write_fit(record: FitResult) -> dict[str, Any]:
         "warnings": [_write_warning(each) for each in record.warnings],
         "certificate": None if record.certificate is None else asdict(record.certificate),
         "histograms": write_histograms(record.training_histograms),
+        **({"categories": _write_categories(record)} if record.categories else {}),
         **({} if record.groups is None else {"groups": _write_groups(record.groups)}),
     } | _write_cost(record)
 
@@ -151,8 +153,41 @@ def read_fit(entries: Entries, version: int) -> FitResult:
         cost=kind,
         called=called,
         warnings=_read_warnings(entries, len(centers)),
+        categories=_read_categories(entries, columns, tree.n_leaves),
         groups=_read_groups(entries, len(sizes), len(centers)),
     )
+
+
+def _write_categories(record: FitResult) -> list[dict[str, Any]]:
+    """Weights of the leaves by category, of categories that at least five rows have."""
+    return [
+        {
+            "column": each.feature,
+            "codes": each.codes.tolist(),
+            "leaves": [one.tolist() for one in each.weight],
+        }
+        for each in record.categories
+        if len(each.codes)
+    ]
+
+
+def _read_categories(
+    entries: Entries, columns: Columns, n_leaves: int
+) -> tuple[CategoryCounts, ...]:
+    """The same; files of earlier releases, and of tables of numbers, have none."""
+    if not entries.has("categories"):
+        return ()
+    found = []
+    for entry in entries.each("categories"):
+        feature = entry.integer("column", 0, len(columns) - 1)
+        most = len(columns[feature].categories) - 1
+        codes = entry.integers("codes", None, 0, most)
+        weight = entry.matrix("leaves", n_leaves, len(codes), least=0.0)
+        entry.end()
+        if (np.diff(codes) <= 0).any() or not len(codes):
+            raise UnreadableError("the categories of a column must ascend")
+        found.append(CategoryCounts(feature, codes, weight))
+    return tuple(found)
 
 
 def _write_cost(record: FitResult) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.columns.number_text import format_rows, percent
-from treemeans.explain.cluster_profile import Difference
+from treemeans.explain.cluster_profile import Difference, words_of
 from treemeans.explain.cluster_rules import describe
+from treemeans.explain.model_facts import Facts
 from treemeans.explain.rules import ClusterRules
 from treemeans.fit_result import FitResult
 from treemeans.report.profile_panel import ProfileColumns
@@ -49,6 +50,7 @@ class GroupDescriptions:
         self._condition_texts: dict[str, int] = {}
         self._entries: list[tuple[ClusterRules, dict[str, Any]]] = []
         self._means: list[NDArray[np.float64]] = []
+        self._commonest: list[dict[int, tuple[int, float]]] = []  # category and share, by column
         self.changes: list[list[tuple[int, int]]] = []
         self.relevance: Counter[int] = Counter()
         seen: dict[tuple[int, ...], int] = {}  # from a group and its leaves to the description
@@ -56,13 +58,14 @@ class GroupDescriptions:
         for n_leaves in record.path["n_leaves"].tolist():
             owned = _owned(record, n_leaves)
             new = [group for group, leaves in enumerate(owned) if (group, *leaves) not in seen]
-            profiles = record.facts(n_leaves).profiles if new else None
+            facts = record.facts(n_leaves) if new else None
             for each in self._described(record, n_leaves, new):
                 seen[each.cluster, *owned[each.cluster]] = len(self._entries)
                 leaves = owned[each.cluster]
                 few = n_rows is not None and 0 < n_rows[leaves].sum() < least
-                assert profiles is not None
-                self._add(each, profiles[each.cluster], few=bool(few))
+                assert facts is not None
+                self._commonest.append(commonest(facts, each.cluster))
+                self._add(each, facts.profiles[each.cluster], few=bool(few))
             now = [seen[group, *leaves] for group, leaves in enumerate(owned)]
             self.changes.append([(g, d) for g, d in enumerate(now) if d != before[g]])
             before = list(now)
@@ -105,19 +108,21 @@ class GroupDescriptions:
     ) -> list[dict[str, Any]]:
         """All descriptions; ``histogram_of``: number of the histogram of a column of X."""
         found = []
-        for (each, entry), means in zip(self._entries, self._means, strict=True):
+        told = zip(self._entries, self._means, self._commonest, strict=True)
+        for (each, entry), means, common in told:
             shown = () if entry["too_few"] else each.apart
             differences = [self._difference(one, histogram_of) for one in shown]
-            cells = [] if entry["too_few"] else profiles.cells(means)
+            cells = [] if entry["too_few"] else profiles.cells(means, common)
             found.append(entry | {"differences": differences, "profile": cells})
         return found
 
     def _difference(self, one: Difference, histogram_of: Mapping[int, int]) -> list[Any]:
         """Name, mean in the group, mean elsewhere, and the histogram, -1 if there is none."""
         reader, printed = self._text.reader, self._text.printed
-        here, elsewhere = reader.compared(one.feature, one.mean, one.others)
+        words = words_of(reader, one.feature, one.mean, one.others, one.category)
+        title, (here, elsewhere) = words
         return [
-            printed(reader.title(one.feature)),
+            printed(title),
             printed(here),
             printed(elsewhere),
             histogram_of.get(one.feature, -1),
@@ -131,3 +136,13 @@ def _owned(record: FitResult, n_leaves: int) -> list[list[int]]:
     for leaf in leaves_in(record, n_leaves).tolist():
         owned[label[leaf]].append(leaf)
     return owned
+
+
+def commonest(facts: Facts, group: int) -> dict[int, tuple[int, float]]:
+    """By column of categories, the most common one of a group, and its share."""
+    weight, found = facts.weight[group], {}
+    for each in facts.categories:
+        if weight > 0 and len(each.codes):
+            most = int(np.argmax(each.weight[group]))
+            found[each.feature] = (int(each.codes[most]), float(each.weight[group, most] / weight))
+    return found

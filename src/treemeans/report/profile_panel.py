@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ _MOST = 12  # columns of the table
 class ProfileColumns:
     """The columns in which groups differ most, and what the table says of a group in each.
 
-    The one-hot columns of a source make one column, whose cell is the group's most common
-    category.
+    The one-hot columns of a source make one column. Its cell, and that of a column of categories,
+    is the group's most common category.
 
     Parameters
     ----------
@@ -27,18 +27,23 @@ class ProfileColumns:
         Of the largest tree.
     relevance : how much each column of X differs between groups; the first ones are shown
     histogram_of : number of the histogram of a column of X
+    counted : columns of categories whose most common one is known
     """
 
     def __init__(
-        self, text: ReportText, relevance: Counter[int], histogram_of: Mapping[int, int]
+        self,
+        text: ReportText,
+        relevance: Counter[int],
+        histogram_of: Mapping[int, int],
+        counted: Collection[int],
     ) -> None:
         self._text, self._histogram_of = text, histogram_of
         self._members: list[list[int]] = []
         columns = text.reader.columns
         seen: set[int] = set()
         for feature, _ in relevance.most_common():
-            # A mean of codes says nothing.
-            if feature in seen or columns[feature].kind == "codes" or len(self._members) == _MOST:
+            unknown = columns[feature].kind == "codes" and feature not in counted
+            if feature in seen or unknown or len(self._members) == _MOST:
                 continue
             members = [feature]
             if columns[feature].kind == "category":
@@ -57,13 +62,28 @@ class ProfileColumns:
             for members in self._members
         ]
 
-    def cells(self, means: NDArray[np.float64]) -> list[list[Any]]:
-        """For each column what a group has in it, and a number to sort by, from its means."""
-        return [self._cell(members, means) for members in self._members]
+    def cells(
+        self, means: NDArray[np.float64], common: Mapping[int, tuple[int, float]]
+    ) -> list[list[Any]]:
+        """For each column what a group has in it, and a number to sort by.
 
-    def _cell(self, members: list[int], means: NDArray[np.float64]) -> list[Any]:
+        ``common``: the most common category and its share, of columns of categories.
+        """
+        return [self._cell(members, means, common) for members in self._members]
+
+    def _cell(
+        self,
+        members: list[int],
+        means: NDArray[np.float64],
+        common: Mapping[int, tuple[int, float]],
+    ) -> list[Any]:
         reader, printed = self._text.reader, self._text.printed
         first = members[0]
+        if reader.columns[first].kind == "codes":  # a mean of codes says nothing
+            if first not in common:
+                return ["", None]
+            code, share = common[first]
+            return [f"{printed(reader.columns[first].category(code))} {percent(share)}", None]
         if np.isnan(means[members]).any():
             return ["", None]
         if reader.columns[first].kind != "category":

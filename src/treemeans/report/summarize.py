@@ -102,13 +102,14 @@ def summarize(
         "alternatives": alternative_entries(alternatives),
     }
     relevance = _relevance(record, groups)
+    counted = {each.feature for each in record.categories}
     if table is None:
-        profiles = ProfileColumns(text, relevance, {})
+        profiles = ProfileColumns(text, relevance, {}, counted)
         descriptions = groups.entries({}, profiles)
         without = {"histograms": [], "example_rows": None, "descriptions": descriptions}
         return summary | without | {"profiles": profiles.entries()}
     histograms = ReportHistograms(text, table, relevance, fewest)
-    profiles = ProfileColumns(text, relevance, histograms.of_column)
+    profiles = ProfileColumns(text, relevance, histograms.of_column, counted)
     index = X.index if hasattr(X, "iloc") else None
     return summary | {
         "histograms": histograms.entries,

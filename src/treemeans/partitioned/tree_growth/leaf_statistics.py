@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
+from treemeans.category_counts import CategoryCounts, columns_to_count, count_by_leaf
 from treemeans.columns.detect_columns import SplitValues
 from treemeans.costs import (
     GroupCosts,
@@ -43,6 +44,7 @@ class LeafStatistics:
     sums, profile : sums of the rows in the space of the centers, and in the columns of X
     squares : (d,), sums of squares over all rows
     present : (n_leaves, d), weight of the rows that have a value in each column; None where all do
+    categories : weights by leaf and category, and rows by category, of columns of categories
     regrets, base, weight : (n_leaves, k), (n_leaves,), (n_leaves,), in fixed point
     margins, whole : by node, as ``_core.margins`` gives them: the values next to the threshold, the
         extremes, and whether all values are integers
@@ -58,6 +60,7 @@ class LeafStatistics:
     weight: NDArray[np.int64]
     margins: Floats
     whole: NDArray[np.bool_]
+    categories: tuple[tuple[Floats, Floats], ...] = ()
 
     @property
     def weight_of_rows(self) -> Floats:
@@ -76,6 +79,7 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
     cost_builder : the centers that the tree's costs are measured to
     reference : the clustering whose labels are counted
     shift, profile_shift : subtracted from the rows before they are summed, to keep digits
+    counted : columns whose categories are counted, with their numbers of categories
     """
 
     router: RowRouter
@@ -85,6 +89,7 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
     shift: Floats
     profile_shift: Floats
     may_miss: bool = False
+    counted: tuple[tuple[int, int], ...] = ()
 
     def map(self, partition: Partition) -> LeafStatistics:
         """Sum one partition."""
@@ -132,6 +137,10 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
             sum_by_group(units[:, None], groups, self.n_leaves)[:, 0],
             margins,
             whole,
+            tuple(
+                count_by_leaf(partition.X[:, i], groups, (self.n_leaves, n), partition.weights)
+                for i, n in self.counted
+            ),
         )
 
     def reduce(self, one: LeafStatistics, other: LeafStatistics) -> LeafStatistics:
@@ -156,6 +165,10 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
                 axis=1,
             ),
             one.whole & other.whole,
+            tuple(
+                (a[0] + b[0], a[1] + b[1])
+                for a, b in zip(one.categories, other.categories, strict=True)
+            ),
         )
 
     def _sums(
@@ -225,8 +238,9 @@ def measure_leaves(
         shift = profile_shift = shift_near(sample, reference.centers)
     else:
         profile_shift = rounded_mean(rows)
+    counted = columns_to_count(enumerate(data.kinds.n_codes))
     step = MeasureLeaves(
-        router, tree.n_leaves, cost_builder, reference, shift, profile_shift, may_miss
+        router, tree.n_leaves, cost_builder, reference, shift, profile_shift, may_miss, counted
     )
     found = _with_means_for_missing(data.map_reduce(step))
     scales = cost_builder.scales
@@ -261,6 +275,10 @@ def measure_leaves(
         called=reference.called,
         given_names=reference.names,
         measured_costs=stated,
+        categories=tuple(
+            CategoryCounts.of_all(feature, *counts)
+            for (feature, _), counts in zip(counted, found.categories, strict=True)
+        ),
     )
     margins = found.margins
     return result, SplitValues(margins[:, :2], margins[:, 2], margins[:, 3], found.whole)

@@ -444,5 +444,5 @@ def test_weights_of_a_fit_are_the_name_of_a_column(tmp_path):
     np.testing.assert_array_equal(model.tree_.threshold, expected.tree_.threshold)
     with pytest.raises(ValueError, match="pass its name as sample_weight"):
         model.fit(pads.dataset(path), sample_weight=weights)
-    with pytest.raises(ValueError, match="Partitions bring the weights"):
+    with pytest.raises(ValueError, match="Leave sample_weight out: these rows have their weights"):
         model.fit(open_parts(path, weights="w"), sample_weight=weights)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import locale
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -47,22 +48,37 @@ def elsewhere(path):
     """Both of the above, as JSON: run in a process of its own."""
     with contextlib.suppress(locale.Error):  # not installed: the C library keeps its default
         locale.setlocale(locale.LC_ALL, "")
-    print(json.dumps([texts(path), fits_in_a_fork() if hasattr(os, "fork") else 0]))
+    point = locale.localeconv()["decimal_point"]
+    print(json.dumps([texts(path), fits_in_a_fork() if hasattr(os, "fork") else 0, point]))
+
+
+def makes_german(folder):
+    """Whether a locale with decimal commas could be made for this test."""
+    localedef = shutil.which("localedef")
+    if localedef is None:
+        return False
+    made = [localedef, "-i", "de_DE", "-f", "UTF-8", str(folder / "de_DE.UTF-8")]
+    return subprocess.run(made, capture_output=True, timeout=60).returncode == 0
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_time_zone_locale_home_and_a_fork_change_nothing(tmp_path):
+    german = makes_german(tmp_path)
     program = f"from {__name__} import elsewhere; elsewhere({str(tmp_path / 'there.json')!r})"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
         capture_output=True,
         text=True,
         cwd=Path(__file__).parents[2],
-        env=os.environ | ELSEWHERE | {"XDG_CACHE_HOME": "/nonexistent", "PYTHONUTF8": "1"},
+        env=os.environ
+        | ELSEWHERE
+        | {"XDG_CACHE_HOME": "/nonexistent", "PYTHONUTF8": "1"}
+        | ({"LOCPATH": str(tmp_path)} if german else {}),
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    found, forked = json.loads(done.stdout)
+    found, forked, point = json.loads(done.stdout)
+    assert point == ("," if german else point)
     assert found == texts(tmp_path / "here.json")
     assert (tmp_path / "here.json").read_bytes() == (tmp_path / "there.json").read_bytes()
     assert forked == 0

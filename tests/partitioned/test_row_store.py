@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
+from tests.helpers.system_faults import full_disk
 from treemeans import ExKMC, open_parts
 from treemeans.partitioned.partition_cache import PartitionCache, available_memory
 from treemeans.partitioned.readers import arrow_columns, reread_partitions, row_store
@@ -78,6 +79,17 @@ def test_where_there_is_no_room_every_pass_reads(path, monkeypatch):
     np.testing.assert_array_equal(model.tree_.threshold, plain.tree_.threshold)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit on the size of files")
+def test_where_the_disk_fills_while_rows_are_kept_every_pass_reads(path, monkeypatch):
+    plain = fitted(open_parts(path, list("abcd")))
+    monkeypatch.setattr(reread_partitions, "memory_budget", lambda: 0)
+    parts = counted(open_parts(path, list("abcd")))
+    with full_disk(5_000):
+        model = fitted(parts)
+    assert parts.n_reads > 5
+    np.testing.assert_array_equal(model.tree_.threshold, plain.tree_.threshold)
+
+
 def test_a_store_says_where_rows_are(path, monkeypatch):
     parts = open_parts(path, list("abcd"))
     seen = []
@@ -108,6 +120,7 @@ def test_a_store_refuses_what_does_not_fit(monkeypatch):
 
 FIT = """
 import sys, time, os, numpy as np
+from tests.helpers.system_faults import full_disk
 from treemeans import ExKMC, open_parts
 from treemeans.partitioned.readers import reread_partitions
 reread_partitions.memory_budget = lambda: 0

@@ -132,7 +132,10 @@ class RereadPartitions(PartitionedRows):
                     done += rows
                     if self.watch is not None:
                         self.watch(done)
-        if store is not None:
+        if store is not None and store.is_full:  # later passes read again
+            store.close()
+            self._store = None
+        elif store is not None:
             store.complete = True
         if not merged:
             raise ValueError("There are no rows; pass a table that has some.")

@@ -43,7 +43,7 @@ class RowStore:
 
     def __init__(self, dtype: np.dtype[Any], in_memory: bool) -> None:
         self.dtype = dtype
-        self.complete = False
+        self.complete = self.is_full = False
         self._rows: dict[int, StoredRows] = {}
         self._lock = threading.Lock()
         self._end = 0
@@ -74,6 +74,8 @@ class RowStore:
 
     def add(self, partition: Partition) -> None:
         """Keep the rows of a partition. Any thread may do so."""
+        if self.is_full:
+            return
         X, offset = partition.X, 0
         kept: NDArray[Any] | None = X
         if self._file is not None:
@@ -83,7 +85,11 @@ class RowStore:
                 self._end += -(-by_column.nbytes // mmap.ALLOCATIONGRANULARITY) * (
                     mmap.ALLOCATIONGRANULARITY
                 )
-            _write_at(self._file.fileno(), by_column, offset)
+            try:
+                _write_at(self._file.fileno(), by_column, offset)
+            except OSError:  # others have filled the disk since it was looked at
+                self.is_full = True
+                return
             kept = None
         rows = StoredRows((X.shape[0], X.shape[1]), kept, offset, partition.weights)
         with self._lock:

@@ -12,13 +12,15 @@ import argparse
 import ast
 import copy
 import gc
+import json
 import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -40,6 +42,7 @@ NAMES = {
     "min": "max", "max": "min", "any": "all", "all": "any", "argmin": "argmax",
     "argmax": "argmin", "minimum": "maximum", "maximum": "minimum",
 }  # fmt: skip
+NOT_SWAPPED = 2
 SECONDS_OF_A_MUTANT = 20
 """Processor time after which a mutant counts as noticed: it may never end."""
 
@@ -178,6 +181,28 @@ def swap(mutant: Mutant, installed: Path) -> bool:
     return found
 
 
+def in_fork(work: Callable[[], int]) -> int:
+    """Exit code of a silent child that does the work; it is not zero where the child never ends.
+
+    Tests only run in children: threads that a library starts in one are in no other.
+    """
+    child = os.fork()
+    if child == 0:
+        used = int(time.process_time()) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (used + SECONDS_OF_A_MUTANT, -1))
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(20 * SECONDS_OF_A_MUTANT)  # and where it waits for ever
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        code = 9
+        try:
+            code = work()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 class Mutation:
     """The pytest plugin: a baseline of all tests, then the mutants."""
 
@@ -212,18 +237,27 @@ class Mutation:
                 if event == "call" and frame.f_code.co_filename.startswith(folder):
                     seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
 
-            self.failed, began = False, time.perf_counter()
-            sys.setprofile(note)
-            try:
-                self._run(item)
-            finally:
-                sys.setprofile(None)
-            self.took[number] = time.perf_counter() - began
-            if self.failed:
-                print(f"not used, since it fails without a change: {item.nodeid}")
-                continue
-            for each in seen:
-                self.called[each].append(number)
+            with tempfile.TemporaryFile() as answer:
+
+                def run_once(item: Any = item, note: Any = note, seen: Any = seen) -> int:
+                    sys.setprofile(note)
+                    try:
+                        self._run(item)
+                    finally:
+                        sys.setprofile(None)
+                    answer.write(json.dumps(sorted(seen)).encode())
+                    answer.flush()
+                    return int(self.failed)
+
+                self.failed, began = False, time.perf_counter()
+                code = in_fork(run_once)
+                self.took[number] = time.perf_counter() - began
+                if code:
+                    print(f"not used, since it fails without a change: {item.nodeid}")
+                    continue
+                answer.seek(0)
+                for file, function in json.loads(answer.read()):
+                    self.called[file, function].append(number)
 
     def _check(self, mutant: Mutant, items: list[pytest.Item]) -> None:
         installed = self.root.joinpath(*mutant.path.parts[mutant.path.parts.index(PACKAGE) + 1 :])
@@ -231,27 +265,19 @@ class Mutation:
         if not tests:
             self._ended(mutant, "not called")
             return
-        child = os.fork()
-        if child == 0:
-            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS_OF_A_MUTANT + _used(), -1))
-            signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-            silent = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(silent, 1)
-            os.dup2(silent, 2)
-            code = 2
-            try:
-                if swap(mutant, installed):
-                    code = 0
-                    for number in sorted(tests, key=self.took.__getitem__):
-                        self.failed = False
-                        self._run(items[number])
-                        if self.failed:
-                            code = 1
-                            break
-            finally:
-                os._exit(code)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        self._ended(mutant, {0: "survived", 2: "not swapped"}.get(status, "noticed"))
+
+        def run_mutant() -> int:
+            if not swap(mutant, installed):
+                return NOT_SWAPPED
+            for number in sorted(tests, key=self.took.__getitem__):
+                self.failed = False
+                self._run(items[number])
+                if self.failed:
+                    return 1
+            return 0
+
+        status = in_fork(run_mutant)
+        self._ended(mutant, {0: "survived", NOT_SWAPPED: "not swapped"}.get(status, "noticed"))
 
     def _ended(self, mutant: Mutant, how: str) -> None:
         self.seen[how] += 1
@@ -259,10 +285,6 @@ class Mutation:
             self.survivors.append(mutant)
             place = f"{mutant.path}:{mutant.line} {mutant.function}"
             print(f"\n{how}: {place}: {mutant.what}", flush=True)
-
-
-def _used() -> int:
-    return int(time.process_time()) + 1
 
 
 def main() -> int:

@@ -181,6 +181,29 @@ def swap(mutant: Mutant, installed: Path) -> bool:
     return found
 
 
+def only_in_temporary_folders(event: str, arguments: tuple[Any, ...]) -> None:
+    """Audit hook: a mutant of code that writes must not reach any other file of the system.
+
+    A changed check may let a test replace a device, or remove what is not its own.
+    """
+    names: list[Any] = []
+    if event in ("os.rename", "os.link", "os.symlink"):
+        names = list(arguments[:2])
+    elif event in ("os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.truncate"):
+        names = [arguments[0]]
+    elif event == "open" and isinstance(arguments[2], int):
+        writes = arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        names = [arguments[0]] if writes else []
+    for name in names:
+        if isinstance(name, (str, bytes, os.PathLike)):
+            path = os.path.realpath(os.fsdecode(name))
+            if not path.startswith((*_TEMPORARY, "/proc/", "/dev/shm/", "pipe:")):
+                raise PermissionError(f"a mutant may not write to {path!r}")
+
+
+_TEMPORARY = (os.path.realpath(tempfile.gettempdir()) + os.sep,)
+
+
 def in_fork(work: Callable[[], int]) -> int:
     """Exit code of a silent child that does the work; it is not zero where the child never ends.
 
@@ -195,6 +218,7 @@ def in_fork(work: Callable[[], int]) -> int:
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)
         os.dup2(silent, 2)
+        sys.addaudithook(only_in_temporary_folders)
         code = 9
         try:
             code = work()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.mutants import mutants_of, swap
+from fuzz.mutants import mutants_of, only_in_temporary_folders, swap
 
 SOURCE = '''
 from functools import lru_cache
@@ -59,6 +59,21 @@ def test_a_live_function_gets_the_code_of_a_mutant(toy):
     assert kept([1, 2, 5]) == 0
     assert swap(mutants["True -> False"], path)
     assert not module.Box().full
+
+
+def test_a_mutant_writes_to_temporary_folders_only(tmp_path):
+    here, device = str(tmp_path / "x"), os.devnull
+    for arguments in [("open", (here, "w", os.O_WRONLY)), ("open", (device, "r", os.O_RDONLY))]:
+        only_in_temporary_folders(*arguments)
+    only_in_temporary_folders("os.rename", (here, here))
+    wrong = [
+        ("open", (device, "w", os.O_WRONLY)),
+        ("os.rename", (here, device)),
+        ("os.remove", (Path(__file__),)),
+    ]
+    for event, arguments in wrong:
+        with pytest.raises(PermissionError, match="may not write"):
+            only_in_temporary_folders(event, arguments)
 
 
 def test_the_command_tells_survivors(tmp_path):

@@ -60,6 +60,14 @@ def test_whatever_goes_wrong_the_old_file_stays_and_nothing_else(
 
 
 @linux
+def test_no_file_stays_open(tmp_path):
+    before = os.listdir("/proc/self/fd")
+    for _ in range(3):
+        write_whole(tmp_path / "x", "text")
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+@linux
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "folder").mkdir()
     target, link = tmp_path / "folder" / "x", tmp_path / "link"

@@ -48,6 +48,8 @@ def test_six_digits_or_as_many_as_it_takes(threshold, below, above, short):
         (49.5, -1.0, 100.0, 50.0),  # zero is far from the middle
         (1.0, -9.0, 11.0, 1.0),
         (0.4, -9.0, 9.8, 0.0),
+        (0.9, -9.0, 10.8, 0.0),
+        (0.1 + 0.2, 0.3, np.nextafter(0.1 + 0.2, 1.0), 0.1 + 0.2),  # which takes 17 digits
         (0.995, 0.99, 1.0, 0.995),  # neither end belongs to the gap
         (7.3, -INF, 7.9, 7.0),  # symmetric about the threshold
         (7.3, 6.9, INF, 7.0),
@@ -86,6 +88,7 @@ DAY, HOUR, MINUTE = 86400.0, 3600.0, 60.0
         (2 * DAY, 2.9 * DAY, "s", 2 * DAY + 10 * HOUR),  # not the lower end
         (0.2 * HOUR, 1.9 * HOUR, "s", 1 * HOUR),
         (61.2, 62.9, "s", 62.0),
+        (62.2, 63.9, "s", 63.0),
         (61.2, 61.3, "s", (61.2 + 61.3) / 2),  # no whole second
         (1.5, 2.5, "D", 2.0),
         (620e3, 666e3, "ms", 660e3),
@@ -100,6 +103,7 @@ def test_shortest_duration(below, above, unit, short):
     [
         (659.4, 600.0, 700.0, 600.0),  # the minute, which the gap begins with
         (659.4, 601.0, 700.0, 659.0),
+        (660.0, 600.0, 700.0, 660.0),
         (659.4567, 659.2, 660.0, 659.456),
         (659.4567, 659.4561, 660.0, 659.4567),
     ],

@@ -1,4 +1,6 @@
 // Bins of the features, and costs of the rows to the centers.
+#include <cmath>
+
 #include "bindings.hpp"
 #include "binning.hpp"
 #include "distances.hpp"
@@ -79,7 +81,8 @@ std::tuple<Out<double>, Out<std::int32_t>> nearest_centers(const Points& points,
   return {base, nearest};
 }
 
-// draws: one row for each start, of which the cheapest counts.
+// draws: one row for each start, of which the cheapest counts. aim: what the cost is compared with;
+// infinite where it is not.
 double kmeans_cost_of(In<double, 2> rows, In<double, 1> weights, std::int64_t k,
                       In<double, 2> draws, int max_rounds, double aim) {
   const auto n = static_cast<std::int64_t>(rows.shape(0));
@@ -91,6 +94,7 @@ double kmeans_cost_of(In<double, 2> rows, In<double, 1> weights, std::int64_t k,
   nb::gil_scoped_release release;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t start = 0; start < draws.shape(0); ++start) {
+    if (std::isfinite(aim) && least <= aim) break;
     const KMeansStart how{draws.data() + start * n_draws, trials, max_rounds, aim};
     least = std::min(least, kmeans_cost(rows.data(), weights.data(), n,
                                         static_cast<std::int32_t>(rows.shape(1)), k, how));

@@ -73,7 +73,8 @@ class GroupStatistics:
         own = self.weight[members]
         # Sums in the order of the groups, as `merged` makes them: `bincount` adds one by one.
         weight = np.bincount(union_of, own, minlength=n)
-        sums = np.stack([self.sums[union].sum(axis=0) for _, union in unions])
+        sums = np.zeros((n, self.sums.shape[1]))
+        np.add.at(sums, union_of, self.sums[members])
         # A union without weight has no mean: its groups are at the shift, and so is it.
         means = sums / np.where(weight > 0, weight, 1.0)[:, None]
         costs = self.within[members] + own * _squared(self.offset[members] - means[union_of])

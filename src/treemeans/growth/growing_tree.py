@@ -106,7 +106,7 @@ class GrowingTree(ABC):
         """What the node's rows cost beyond each one's cheapest center, with the best label."""
         return int(self.totals[node].min())
 
-    def sum_nodes(self) -> None:  # noqa: B027
+    def sum_nodes(self) -> None:  # noqa: B027 - most trees have nothing to do here
         """Sum and label the nodes, where that was put off until all cuts are made."""
 
     def begin_expansion(self) -> None:

@@ -23,7 +23,6 @@ from treemeans.rows import as_points
 
 Floats = NDArray[np.float64]
 
-_ROUNDS = 30
 _CLEAR_GAP = 4.0  # differences of shuffles, by which clusters that cost less are more compact
 _LEAST_GAP = 0.02  # of the cost, at least
 
@@ -39,18 +38,20 @@ class Effort:
     starts : of k-means on the rows and on each shuffle
     more_starts : on the rows and on a shuffle that seems to be as cheap, since one start may end
         badly; none for a comparison that another one confirms
+    rounds : of k-means, the same for the rows and the shuffles
     until_clear : whether to end once shuffles cost clearly more
     """
 
     shuffles: int
     starts: int
     more_starts: int
+    rounds: int
     until_clear: bool
 
 
-THOROUGH = Effort(19, 2, 4, until_clear=False)
-IN_FIT = Effort(5, 1, 4, until_clear=True)
-QUICK = Effort(5, 1, 0, until_clear=True)
+THOROUGH = Effort(19, 2, 4, rounds=30, until_clear=False)
+IN_FIT = Effort(5, 1, 2, rounds=12, until_clear=True)
+QUICK = Effort(5, 1, 0, rounds=12, until_clear=True)
 
 
 def shuffle_warnings(
@@ -133,7 +134,13 @@ def compare_with_shuffles(
     weights = np.ones(len(rows)) if weights is None else weights
     start = np.ascontiguousarray(centers, dtype=np.float64)
     k, more, clear = len(start), effort.more_starts, False
-    cost = least_cost(rows, weights, k, rng, effort.starts)
+
+    def cost_of(table: Floats, n_starts: int, other: float = math.inf) -> float:
+        """Cost of k-means; where only the comparison with another cost counts, not to the end."""
+        aim = other if effort.until_clear else math.inf
+        return least_cost(table, weights, k, rng, n_starts, effort.rounds, aim)
+
+    cost = cost_of(rows, effort.starts)
     own = spread_around(rows, weights, start)
     shuffled_costs: list[float] = []
     spreads: list[Floats] = []
@@ -144,12 +151,11 @@ def compare_with_shuffles(
             if not _no_closer(own, spreads):
                 break
             continue
-        aim = cost if effort.until_clear else math.inf
-        shuffled_costs.append(least_cost(shuffle, weights, k, rng, effort.starts, aim))
+        shuffled_costs.append(cost_of(shuffle, effort.starts, cost))
         if more and _as_cheap(cost, shuffled_costs):
-            cost = min(cost, least_cost(rows, weights, k, rng, more))
-            again = least_cost(shuffle, weights, k, rng, more)
-            shuffled_costs[-1] = min(shuffled_costs[-1], again)
+            cost = min(cost, cost_of(rows, more, shuffled_costs[-1]))
+            if not effort.until_clear or not _as_cheap(cost, shuffled_costs):
+                shuffled_costs[-1] = min(shuffled_costs[-1], cost_of(shuffle, more, cost))
         clear = effort.until_clear and _clearly_cheaper(cost, shuffled_costs)
         if clear and not _no_closer(own, spreads):
             break
@@ -203,7 +209,7 @@ def _uniform_costs(
     found: list[float] = []
     starts = effort.starts + effort.more_starts
     for uniform in _uniform(rows, rng, effort.shuffles):
-        found.append(least_cost(uniform, weights, k, rng, starts))
+        found.append(least_cost(uniform, weights, k, rng, starts, effort.rounds, cost))
         if _as_cheap(cost, found):
             break
     return found
@@ -225,6 +231,7 @@ def least_cost(
     k: int,
     rng: np.random.Generator,
     n_starts: int,
+    rounds: int = 30,
     aim: float = math.inf,
 ) -> float:
     """Cost of k-means from fresh starts.
@@ -233,8 +240,8 @@ def least_cost(
 
     Parameters
     ----------
-    aim : a run ends early once it would stay above this if all rounds that are left saved as much
-        as the last one
+    aim : what the cost is compared with. A run ends early once it would stay above this if all
+        rounds that are left saved as much as the last one; no start follows one that is below.
 
     Examples
     --------
@@ -244,7 +251,7 @@ def least_cost(
     """
     trials = 2 + int(math.log(k))
     draws = rng.random((n_starts, 1 + trials * (k - 1)))
-    return _core.kmeans_cost(rows, weights, k, draws, _ROUNDS, aim)
+    return _core.kmeans_cost(rows, weights, k, draws, rounds, aim)
 
 
 def spread_around(rows: Floats, weights: Floats, centers: Floats) -> Floats:

@@ -42,6 +42,7 @@ def test_kauri_finds_clusters_named_after_the_centers():
 
 
 @pytest.mark.skipif(find_spec("ShallowTree") is None, reason="ShallowTree is not installed")
+@pytest.mark.filterwarnings("default")  # the package ExKMC has invalid escape sequences
 def test_shallow_tree_has_a_leaf_for_each_center():
     X = np.ascontiguousarray(load_iris().data)
     model = ExKMC(3, random_state=0).fit(X)

@@ -277,3 +277,12 @@ def test_a_decision_tree_of_one_leaf():
     stump = DecisionTreeClassifier(max_depth=1).fit(IRIS, np.zeros(150))
     model = ExKMC(3, reference=kmeans(IRIS, 3), base_tree=stump).fit(IRIS)
     assert_same_model(model, ExKMC(3, reference=kmeans(IRIS, 3), base_tree="none").fit(IRIS))
+
+
+def test_a_fitted_end_of_an_unfitted_pipeline_is_refused():
+    scaled = StandardScaler().fit_transform(IRIS)
+    half = make_pipeline(StandardScaler(), KMeans(3, n_init=1, random_state=0).fit(scaled))
+    with pytest.raises(ValueError, match="ends in a fitted KMeans, but its step 'standardscaler'"):
+        ExKMC(3, reference=half).fit(IRIS)
+    passed = make_pipeline("passthrough", KMeans(3, n_init=1, random_state=0).fit(IRIS))
+    assert ExKMC(3, reference=passed).fit(IRIS).n_leaves_ >= 3

@@ -45,6 +45,7 @@ def run(
     leaves = leaves or 2 * clusters
     methods = methods_for(clusters, leaves, reference)
     peers = [peer for peer in PEERS if not peer.why_not(len(table.X))]
+    reasons = [peer.why_not(len(table.X)) for peer in PEERS if peer not in peers]
     space = table.X if len(reference) == 1 else reference[:-1].transform(table.X)
     centers = np.asarray(reference[-1].cluster_centers_, dtype=np.float64)
     given = GivenClusters(np.ascontiguousarray(space, dtype=np.float64), centers, cost)
@@ -55,13 +56,15 @@ def run(
             rows.append(_measure(name, make(), table.X))
         for done, peer in enumerate(peers, len(methods)):
             progress.update(done, peer.title)
-            rows.append(_measure_peer(peer, given, leaves, seed))
+            try:
+                rows.append(_measure_peer(peer, given, leaves, seed))
+            except ImportError as error:
+                reasons.append(f"{peer.title} is left out: it does not import ({error}).")
     console.print(f"{clusters} clusters of {called}, explained by trees")
     _print_results(rows, called, console)
     console.print_json(lambda: [asdict(row) for row in rows])
-    for peer in PEERS:
-        if reason := peer.why_not(len(table.X)):
-            console.note(reason)
+    for reason in reasons:
+        console.note(reason)
 
 
 def methods_for(clusters: int, leaves: int, reference: Any) -> dict[str, Callable[[], Any]]:

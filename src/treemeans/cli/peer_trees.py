@@ -45,17 +45,19 @@ class Peer:
     labels : the cluster of each row, and the number of leaves; takes the clusters that are
         explained, the most leaves and a seed
     most_rows : of a table that it is tried on
+    where : in what it can be installed, if not in any Python
     """
 
     title: str
     package: str
     labels: Callable[[GivenClusters, int, int], tuple[NDArray[np.intp], int]]
     most_rows: int | None = None
+    where: str = ""
 
     def why_not(self, n_rows: int) -> str:
         """Why it is left out, in a sentence; empty if it is not."""
         if find_spec(self.package) is None:
-            return f"{self.title} is left out: `pip install {self.package}` adds it."
+            return f"{self.title} is left out: `pip install {self.package}` adds it{self.where}."
         if self.most_rows is not None and n_rows > self.most_rows:
             return (
                 f"{self.title} is left out: it compares all pairs of rows, and {n_rows:,} rows "
@@ -99,6 +101,7 @@ def kauri_labels(given: GivenClusters, leaves: int, seed: int) -> tuple[NDArray[
 
 
 PEERS = (
-    Peer("ShallowTree", "ShallowTree", shallow_labels),
+    # It needs the package ExKMC, whose C code newer Pythons do not compile.
+    Peer("ShallowTree", "ShallowTree", shallow_labels, where=" (up to Python 3.10)"),
     Peer("Kauri (gemclus)", "gemclus", kauri_labels, _MOST_KAURI_ROWS),
 )

@@ -23,12 +23,27 @@ def last_step(estimator: Any) -> Any:
 
 
 def is_fitted(estimator: Any) -> bool:
-    """Whether it knows its centers."""
+    """Whether it knows its centers; a pipeline of which only some steps are fitted is refused."""
     try:
         check_is_fitted(estimator)
     except NotFittedError:
         return False
+    _refuse_unfitted_steps(estimator)
     return True
+
+
+def _refuse_unfitted_steps(estimator: Any) -> None:
+    """Refuse a fitted clusterer after steps that are not: it may have seen other columns."""
+    for name, step in estimator.steps[:-1] if isinstance(estimator, Pipeline) else ():
+        if not hasattr(step, "fit"):  # None or "passthrough"
+            continue
+        try:
+            check_is_fitted(step)
+        except NotFittedError:
+            raise ValueError(
+                f"The reference ends in a fitted {type(last_step(estimator)).__name__}, but its "
+                f"step {name!r} is not fitted; fit the whole pipeline, or pass it unfitted."
+            ) from None
 
 
 def is_mixture(estimator: Any) -> bool:

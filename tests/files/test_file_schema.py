@@ -139,3 +139,9 @@ def test_columns_that_are_not_what_the_user_says(paths, options, says):
         return
     with pytest.raises(InputError, match=says):
         refuse_problems(schema)
+
+
+def test_a_last_date_that_stands_for_none_is_said():
+    table = pa.table({"x": [1.0, 2.0, 3.0], "until": ["2024-01-01", "2025-01-01", "9999-12-31"]})
+    found = infer_schema(lambda names: iter([table.select(names)]), table.schema, ReadOptions())
+    assert "its last date, 9999-12-31, may stand for a missing one" in str(found.table)

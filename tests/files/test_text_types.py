@@ -107,3 +107,11 @@ def test_dates_in_doubt_are_said():
     text = found(["24.07.2024", "25.07.2024", "soon"])
     assert text.problem("day") == ""
     assert text.written == "most values are dates, but 'soon' is not, or not written alike"
+
+
+def test_amounts_with_several_signs_are_said_to_be_text():
+    for text in (found(["$5", "€6", "$7"]), found(["$5"], ["€6", "$7"])):
+        assert (text.name, text.written) == (
+            "text",
+            "written with $ and €, so not read as numbers",
+        )

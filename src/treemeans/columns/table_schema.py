@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from treemeans.columns.column import Column, Columns
+from treemeans.columns.dates import from_count
 from treemeans.columns.frame_values import count_texts, to_floats, value_kind
 
 MOST_CATEGORIES = 10_000  # different texts of a column; more are no categories
@@ -21,6 +22,7 @@ _FEW_CATEGORIES = 20  # so many may occur in few rows, as in small tables
 _IDENTIFIER = re.compile(
     r"(?i:(^|[_\s.-])(id|uuid|guid|key)$|^(index|unnamed: 0)?$)|[a-z](Id|ID|Key)$"
 )
+_FAR_FUTURE = 84_006  # days from 1970 to 2200: dates such as 9999-12-31 stand for none
 _READ_AS = {
     "number": "number",
     "integer": "whole number",
@@ -323,7 +325,8 @@ def _plan_text(
     differ = n > summary.n_present / 2
     if n > MOST_CATEGORIES or (not asked and differ and n > _FEW_CATEGORIES):
         why = f"it has {number} different texts in {summary.n_present:,} rows, so it identifies "
-        return _left_out(told, f"{why}rows or is free text", asked)
+        written = f"; {summary.written}" if summary.written else ""
+        return _left_out(told, f"{why}rows or is free text{written}", asked)
     if not asked and in_file and n == summary.n_rows and looks_like_identifier(told.name):
         return _left_out(told, "it looks like an identifier", asked)
     if in_file and n == 1 and not summary.n_missing:
@@ -366,7 +369,13 @@ def _used(summary: ColumnSummary) -> str:
         words = "cut by sets of its values"
     if summary.n_missing:
         words += "; missing values take a side at each cut"
+    if summary.kind in ("date", "time") and summary.high >= _FAR_FUTURE:
+        words += f"; its last date, {_day(summary.high)}, may stand for a missing one"
     return f"{words}; {summary.written}" if summary.written else words
+
+
+def _day(days: float) -> str:
+    return f"{from_count(days, 'D'):%Y-%m-%d}"
 
 
 def _left_out(told: ColumnPlan, why: str, asked: bool) -> ColumnPlan:

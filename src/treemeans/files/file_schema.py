@@ -327,7 +327,8 @@ def _text_types(
         if wanted and wanted not in ("text", found.name):
             problems[name] = _not_as_wanted(name, wanted, found)
         if wanted == "text":
-            found.candidates, found.unit, found.exception, found.no_date = [], "", "", ""
+            found.candidates, found.unit, found.several_units = [], "", ""
+            found.exception, found.no_date = "", ""
         elif wanted != "number" and not problems.get(name) and (problem := found.problem(name)):
             problems[name] = problem
     return types, problems

@@ -74,6 +74,7 @@ class TextType:
     decimal : the mark before decimals, a point or a comma
     candidates : the types that hold every value so far
     unit : the sign that all amounts have
+    several_units : the signs of amounts, where they differ
     exception : the first value that is no number
     n_numbers : values that are numbers
     separated, is_evident : whether all values are numbers, some with separators of thousands; and
@@ -87,6 +88,7 @@ class TextType:
     decimal: str = "."
     candidates: list[str] = field(default_factory=lambda: list(TYPES))
     unit: str = ""
+    several_units: str = ""
     exception: str = ""
     n_numbers: int = 0
     n_values: int = 0
@@ -167,6 +169,8 @@ class TextType:
     def _holds_amounts(self, present: Any) -> bool:
         """Whether all values are numbers with one and the same sign of money or percent."""
         signs = set(UNITS) & set("".join(pc.unique(present).slice(0, 50).to_pylist()))
+        if len({*signs, *self.unit}) > 1 and parse_amounts(present, self.decimal) is not None:
+            self.several_units = " and ".join(sorted({*signs, *self.unit}))
         if len(signs) != 1 or (self.unit and signs != {self.unit}):
             return False
         self.unit = signs.pop()
@@ -183,6 +187,8 @@ class TextType:
     @property
     def written(self) -> str:
         """How the values are written, where that is worth mentioning."""
+        if self.name == "text" and self.several_units:
+            return f"written with {self.several_units}, so not read as numbers"
         if self.name == "text" and 2 * self.n_numbers > self.n_values and self.exception:
             return f"most values are numbers, but {self.exception!r} is not"
         if self.name == "text" and 2 * self.n_dates > self.n_values and self.no_date:

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 #include "reoptimize.hpp"
+#include "row_sides.hpp"
 #include "surrogate.hpp"
 
 namespace treemeans {
@@ -16,7 +18,6 @@ constexpr std::int64_t kMoveSteps = 5;       // a row that is sent to a side tak
 struct RowWalk {
   std::vector<Row> row, row_right;
   std::vector<std::int32_t> place, place_right;
-  std::vector<double> values;
 
   void start(const std::vector<Row>& rows) {
     row = rows;
@@ -24,26 +25,24 @@ struct RowWalk {
     for (std::size_t i = 0; i < rows.size(); ++i) place[i] = static_cast<std::int32_t>(i);
     row_right.resize(rows.size());
     place_right.resize(rows.size());
-    values.resize(rows.size());
   }
 
   // Those of [begin, end) that go left come first, each side in its old order; where the right
   // side begins.
-  std::int64_t partition(ColumnCache& columns, const Node& node_data, std::int64_t begin,
+  std::int64_t partition(RowSides& sides, const Node& node_data, std::int64_t begin,
                          std::int64_t end) {
-    columns.read(node_data.feature, row.data() + begin, end - begin, values.data());
+    const std::uint8_t* goes_left =
+        sides.read(node_data.feature, node_data.rule, row.data() + begin, end - begin).data();
     std::int64_t n_left = begin, n_right = 0;
-    node_data.rule.visit([&](const auto& split) {
-      for (std::int64_t i = begin; i < end; ++i) {  // no branch to mispredict
-        const bool goes_left = split.goes_left(values[i - begin]);
-        const Row r = row[i];
-        const std::int32_t p = place[i];
-        row[n_left] = row_right[n_right] = r;
-        place[n_left] = place_right[n_right] = p;
-        n_left += goes_left ? 1 : 0;
-        n_right += goes_left ? 0 : 1;
-      }
-    });
+    for (std::int64_t i = begin; i < end; ++i) {  // no branch to mispredict
+      const std::int64_t is_left = goes_left[i - begin];
+      const Row r = row[i];
+      const std::int32_t p = place[i];
+      row[n_left] = row_right[n_right] = r;
+      place[n_left] = place_right[n_right] = p;
+      n_left += is_left;
+      n_right += 1 - is_left;
+    }
     std::copy(row_right.begin(), row_right.begin() + n_right, row.begin() + n_left);
     std::copy(place_right.begin(), place_right.begin() + n_right, place.begin() + n_left);
     return n_left;
@@ -54,18 +53,17 @@ struct RowWalk {
 
 // What moves are computed in: kept from one to the next, and shared by copies of a tree.
 struct MutableTree::Scratch {
-  explicit Scratch(const Points& points) : columns(points) {}
+  Scratch(const Points& points, const Bins& bins) : row_sides(points, bins) {}
 
-  ColumnCache columns;
+  RowSides row_sides;
   RowWalk walk;
-  std::vector<double> values;
   std::vector<std::int64_t> lefts_right, rights_left;
   Sides sides;
 };
 
 MutableTree::MutableTree(const TreeData& data, const Row* rows, std::int64_t n)
     : data_(data),
-      scratch_(std::make_shared<Scratch>(*data.points)),
+      scratch_(std::make_shared<Scratch>(*data.points, *data.bins)),
       labels_(data.points->n_rows, 0),
       slot_of_(data.bins->n_features, -1) {
   for (std::int32_t slot = 0; slot < data.bins->n_slots(); ++slot)
@@ -123,24 +121,19 @@ std::pair<MutableTree::Rows, MutableTree::Rows> MutableTree::partition(const Row
                                                                        std::int32_t feature,
                                                                        const SplitRule& rule) {
   const auto n = static_cast<std::int64_t>(rows.size());
-  std::vector<double>& values = scratch_->values;
-  values.resize(n);
-  scratch_->columns.read(feature, rows.data(), n, values.data());
+  const std::uint8_t* goes_left = scratch_->row_sides.read(feature, rule, rows.data(), n).data();
   steps_ += kMoveSteps * n;
   std::pair<Rows, Rows> sides;
-  rule.visit([&](const auto& split) {
-    const auto n_left = static_cast<std::size_t>(
-        std::count_if(values.begin(), values.end(), [&](double v) { return split.goes_left(v); }));
-    sides.first.resize(n_left + 1);  // one more, so that both can be written and one kept
-    sides.second.resize(rows.size() - n_left + 1);
-    std::int64_t left = 0, right = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const bool goes_left = split.goes_left(values[i]);
-      sides.first[left] = sides.second[right] = rows[i];
-      left += goes_left ? 1 : 0;
-      right += goes_left ? 0 : 1;
-    }
-  });
+  const auto n_left =
+      static_cast<std::size_t>(std::accumulate(goes_left, goes_left + n, std::int64_t{0}));
+  sides.first.resize(n_left + 1);  // one more, so that both can be written and one kept
+  sides.second.resize(rows.size() - n_left + 1);
+  std::int64_t left = 0, right = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    sides.first[left] = sides.second[right] = rows[i];
+    left += goes_left[i];
+    right += 1 - goes_left[i];
+  }
   sides.first.pop_back();
   sides.second.pop_back();
   return sides;
@@ -255,7 +248,7 @@ void MutableTree::price_in(std::int32_t node, const Rows& rows, std::vector<std:
       for (std::int64_t i = begin; i < end; ++i)
         prices[walk.place[i]] = regrets[walk.row[i] * data_.k];
     } else {
-      const std::int64_t middle = walk.partition(scratch_->columns, node_data, begin, end);
+      const std::int64_t middle = walk.partition(scratch_->row_sides, node_data, begin, end);
       open.push_back({node_data.left, begin, middle});
       open.push_back({node_data.right, middle, end});
     }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "binning.hpp"
-#include "column_cache.hpp"
 #include "cut.hpp"
 #include "limits.hpp"
 #include "node_list.hpp"

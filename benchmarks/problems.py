@@ -37,6 +37,8 @@ class Problem:
         """The table. In an environment without treemeans, a copy that `export` wrote."""
         if self.source == "blobs":
             return _blobs(self.rows or 0, self.k).astype(dtype, copy=False)
+        if self.source == "whole":
+            return _whole_numbers(self.rows or 0, self.k).astype(dtype, copy=False)
         try:
             from treemeans import datasets
         except ImportError:
@@ -70,9 +72,11 @@ _ALL = (
     Problem("synthetic_1", "synthetic_1", 3),
     Problem("synthetic_2", "synthetic_2", 30),
     Problem("blobs_2m", "blobs", 20, rows=2_000_000),
+    Problem("whole_20k", "whole", 26, rows=20_000),
+    Problem("whole_11k", "whole", 10, rows=11_000),
 )
 PROBLEMS = {problem.name: problem for problem in _ALL}
-SPEED_ONLY = ("cifar10_10k", "blobs_2m")  # not sets of the paper
+SPEED_ONLY = ("cifar10_10k", "blobs_2m", "whole_20k", "whole_11k")  # not sets of the paper
 
 
 def _blobs(n: int, k: int) -> NDArray[np.float64]:
@@ -81,6 +85,15 @@ def _blobs(n: int, k: int) -> NDArray[np.float64]:
 
     X: NDArray[np.float64] = make_blobs(n, 20, centers=k, cluster_std=3.0, random_state=0)[0]
     return X
+
+
+def _whole_numbers(n: int, k: int) -> NDArray[np.float64]:
+    """A made table of 16 columns of whole numbers from 0 to 15, as in handwriting data."""
+    from sklearn.datasets import make_blobs
+
+    X: NDArray[np.float64] = make_blobs(n, 16, centers=k, cluster_std=3.0, random_state=0)[0]
+    low, high = X.min(axis=0), X.max(axis=0)
+    return np.round(15.0 * (X - low) / (high - low))
 
 
 def data_folder() -> Path | None:

@@ -44,3 +44,37 @@ def adjusted_rand_index(one, other, weights):
     together, first, second = (same_one & same_other).sum(), same_one.sum(), same_other.sum()
     expected = first * second / len(one) ** 2
     return (together - expected) / ((first + second) / 2 - expected)
+
+
+def greedy_kmeans_cost(rows, weights, k, draws, max_rounds):
+    """Cost of k-means from one greedy k-means++ start, whose draws are given, in plain numpy."""
+
+    def squares(centers):
+        return ((rows[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2)
+
+    def drawn(shares, draw):
+        upto = np.cumsum(shares)
+        return min(np.searchsorted(upto, draw * upto[-1], side="right"), len(rows) - 1)
+
+    draws, trials = list(draws), (len(draws) - 1) // max(k - 1, 1)
+    centers = rows[[drawn(weights, draws.pop(0))]]
+    while len(centers) < k:
+        least = squares(centers).min(axis=1)
+        tried = [rows[drawn(weights * least, draws.pop(0))] for _ in range(trials)]
+        costs = [weights @ np.minimum(least, squares(one[None])[:, 0]) for one in tried]
+        centers = np.vstack([centers, tried[int(np.argmin(costs))]])
+    variance = np.average((rows - np.average(rows, axis=0, weights=weights)) ** 2, 0, weights)
+    before = None
+    for _ in range(max_rounds):
+        nearest = squares(centers).argmin(axis=1)
+        if before is not None and (nearest == before).all():
+            break
+        before = nearest
+        means = centers.copy()
+        for c in range(k):
+            if weights[nearest == c].sum() > 0:
+                means[c] = np.average(rows[nearest == c], 0, weights[nearest == c])
+        moved, centers = ((means - centers) ** 2).sum(), means
+        if moved <= 1e-4 * variance.mean():
+            break
+    return weights @ squares(centers).min(axis=1)

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 _CLEAR_GAP = 4.0  # differences of shuffles, by which clusters that cost less are more compact
 _LEAST_GAP = 0.02  # of the cost, at least
+_FAR = 1.25  # times the cost: a shuffle that costs more is not looked at to the end
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def compare_with_shuffles(
             if not _no_closer(own, spreads):
                 break
             continue
-        shuffled_costs.append(cost_of(shuffle, effort.starts, cost))
+        shuffled_costs.append(cost_of(shuffle, effort.starts, _FAR * cost))
         if more and _as_cheap(cost, shuffled_costs):
             cost = min(cost, cost_of(rows, more, shuffled_costs[-1]))
             if not effort.until_clear or not _as_cheap(cost, shuffled_costs):
@@ -183,6 +184,8 @@ def _clearly_cheaper(cost: float, others: list[float]) -> bool:
     """Whether all others cost so much more that another one would hardly be as cheap."""
     if len(others) < 2:
         return False
+    if min(others) > _FAR * cost:
+        return True
     gap = min(others) - cost
     return gap > max(_CLEAR_GAP * (max(others) - min(others)), _LEAST_GAP * cost)
 

@@ -1,0 +1,43 @@
+"""The k-means of the comparison with shuffled columns, against a slow one."""
+
+import numpy as np
+import pytest
+
+from tests.oracles.kmeans_oracle import greedy_kmeans_cost
+from treemeans import _core
+from treemeans.monitor.shuffled_columns import least_cost
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_cost_of_kmeans_is_that_of_the_oracle(seed):
+    rng = np.random.default_rng(seed)
+    n, d, k, trials = rng.integers(20, 90), rng.integers(1, 7), rng.integers(1, 6), 2
+    rows = rng.normal(size=(n, d)) + 3.0 * rng.integers(0, 3, (n, 1))
+    weights = rng.integers(1, 4, n).astype(float) if seed % 2 else np.ones(n)
+    draws = rng.random((3, 1 + trials * (k - 1)))
+    for rounds in (0, 1, 30):
+        costs = [greedy_kmeans_cost(rows, weights, k, each, rounds) for each in draws]
+        found = _core.kmeans_cost(rows, weights, int(k), draws, rounds, np.inf)
+        assert found == pytest.approx(min(costs), rel=1e-9)
+
+
+def test_a_center_without_rows_moves_to_a_costly_row():
+    # Both centers start at the same place: only two rows of three are distinct.
+    rows = np.array([[0.0], [0.0], [0.0], [5.0]])
+    draws = np.array([[0.1, 0.0]])  # the second draw falls on a row that costs something
+    assert _core.kmeans_cost(rows, np.ones(4), 2, draws, 10, np.inf) == 0.0
+    assert _core.kmeans_cost(rows[:3], np.ones(3), 2, draws, 10, np.inf) == 0.0
+
+
+def test_runs_end_early_only_above_what_they_are_compared_with():
+    rng = np.random.default_rng(0)
+    rows, weights = rng.normal(size=(300, 4)), np.ones(300)
+    whole = least_cost(rows, weights, 6, np.random.default_rng(1), 1)
+    found = {}
+    for share in (0.2, 0.9, 0.999, 1.001, 1.5):
+        found[share] = least_cost(rows, weights, 6, np.random.default_rng(1), 1, aim=share * whole)
+        assert found[share] == whole or found[share] > share * whole
+    assert found[1.5] == whole
+    assert found[0.2] > whole  # it ended early
+    with pytest.raises(ValueError, match="do not fit"):
+        _core.kmeans_cost(rows, weights[:3], 6, np.ones((1, 6)), 5, np.inf)

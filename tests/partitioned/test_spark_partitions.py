@@ -80,13 +80,49 @@ def test_the_tree_is_that_of_rows_in_memory(spark, table, n_partitions):
 
 def test_what_cannot_be_clustered_is_said(spark, table):
     text = on_spark(spark, table.assign(t="x"))
-    with pytest.raises(ValueError, match="Column 't' holds string, which is no number"):
-        ExKMC(2).fit(text)
+    listed = spark.createDataFrame([([1, 2], 1.0), ([3], 2.0)], ["t", "a"])
+    with pytest.raises(ValueError, match="Column 't' holds array<bigint>, which are neither"):
+        ExKMC(2).fit(listed)
     with pytest.raises(ValueError, match="no column 'z' for sample_weight"):
         ExKMC(2).fit(text, sample_weight="z")
     with pytest.raises(ValueError, match="must be a column of X"):
         ExKMC(2).fit(text, sample_weight=np.ones(600))
-    broken = table.copy()
-    broken.loc[5, "a"] = np.nan
-    with pytest.raises(ValueError, match="contains NaN"):
-        ExKMC(2, random_state=0).fit(on_spark(spark, broken).coalesce(1))
+    with pytest.raises(ValueError, match="has no rows"):
+        ExKMC(2).fit(text.limit(0))
+
+
+def test_categories_and_missing_values_are_those_of_a_frame_in_memory(spark):
+    rng = np.random.default_rng(1)
+    n = 300
+    kind = rng.integers(0, 3, n)
+    frame = pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, 40 + rng.normal(0, 9, n)),
+            "plan": np.array(["basic", "pro", "team"])[np.where(rng.random(n) < 0.8, kind, 0)],
+            "active": rng.random(n) < 0.3 + 0.2 * kind,
+            "visits": rng.poisson(4, n),
+        }
+    )
+    frame.loc[rng.random(n) < 0.1, "plan"] = None
+    rows = [
+        tuple(None if value is None or value != value else value for value in row)
+        for row in frame.astype(object).itertuples(index=False)
+    ]
+    X = spark.createDataFrame(rows, list(frame))
+    model, expected = (ExKMC(3, max_leaf_nodes=6, random_state=0).fit(each) for each in (X, frame))
+    assert_same_tree(model, expected)
+    for name in ("missing_left", "category_first", "category_codes"):
+        np.testing.assert_array_equal(getattr(model.tree_, name), getattr(expected.tree_, name))
+    assert len(model.tree_.category_codes) > 0
+    assert (model.tree_.missing_left >= 0).any()
+    assert model.columns_ == expected.columns_
+    assert str(model.schema_) == str(expected.schema_)
+    np.testing.assert_array_equal(model.predict(frame), expected.labels_)
+
+
+def test_nan_in_numbers_is_missing(spark, table):
+    broken = table.drop(columns="w")
+    broken.loc[::7, "a"] = np.nan
+    X = on_spark(spark, broken)
+    model, expected = (ExKMC(2, max_leaf_nodes=4, random_state=0).fit(x) for x in (X, broken))
+    assert_same_tree(model, expected)

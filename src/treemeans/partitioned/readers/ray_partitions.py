@@ -47,7 +47,7 @@ class RayPartitions(PartitionedRows):
         self._blocks = X.materialize().to_pandas_refs()
         self.n_partitions = len(self._blocks)
         if not known or not self._blocks:
-            raise ValueError("The dataset has no rows; there must be some.")
+            raise ValueError("The dataset has no rows; pass one that has some.")
         meta = ray.get(_run(_frame_without_rows, self._blocks[0])).drop(columns=weights or [])
         self.n_features = meta.shape[1]
         self.names = np.array(list(meta.columns), dtype=object)
@@ -94,7 +94,7 @@ class RayPartitions(PartitionedRows):
         if reply.refused is not None:
             raise ValueError(reply.refused)
         if reply.asked == 0:
-            raise ValueError("The dataset has no rows; there must be some.")
+            raise ValueError("The dataset has no rows; pass one that has some.")
         answer: Result = reply.answer
         return answer
 

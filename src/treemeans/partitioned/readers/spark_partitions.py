@@ -9,12 +9,21 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from treemeans.columns.encoded_table import check_schema
+from treemeans.columns.frame_values import open_frame
+from treemeans.columns.table_schema import (
+    ColumnSummary,
+    merge_summaries,
+    plan_columns,
+    summarize,
+)
 from treemeans.files.file_errors import quoted
 from treemeans.optional_imports import need
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
@@ -25,9 +34,11 @@ from treemeans.partitioned.readers.arrow_columns import (
     number_converter,
     rows_as_frame,
 )
+from treemeans.partitioned.readers.frame_converter import FrameConverter, has_other_columns
 from treemeans.partitioned.readers.pass_task import PassReply, PassTask, size_of
 
 FAN_IN = 8  # replies that are merged at a time
+_NO_ROWS = "The DataFrame has no rows; pass one that has some."
 _REPLY = "number int, reply binary"  # what travels between the stages of a pass
 _ARROW = {
     "byte": pa.int8(),
@@ -41,6 +52,10 @@ _ARROW = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
     "timestamp_ntz": pa.timestamp("us"),
+    "daytimeinterval": pa.duration("us"),
+    "string": pa.string(),
+    "varchar": pa.string(),
+    "char": pa.string(),
 }
 
 
@@ -52,7 +67,8 @@ class SparkPartitions(PartitionedRows):
 
     Parameters
     ----------
-    X : Spark DataFrame with columns of numbers, booleans or dates, without nulls
+    X : Spark DataFrame with columns of numbers, booleans, dates, durations or text; where there is
+        text or null, a pass finds out what the columns are, as for a data frame in memory
     weights : name of the column with the weights of the rows; empty without weights
     """
 
@@ -61,18 +77,43 @@ class SparkPartitions(PartitionedRows):
             raise ValueError(
                 f"There is no column {quoted(weights)} for sample_weight; name one of X."
             )
-        columns = [name for name in X.columns if name != weights]
+        self._columns = [name for name in X.columns if name != weights]
+        self._weights = weights
         schema = pa.schema([(field.name, _arrow_type(field)) for field in X.schema.fields])
-        self.converter = number_converter([("the DataFrame", schema)], columns, weights)
         self._X = X.select(*map(_as_number, X.schema.fields))
         self._kept = bool(X.storageLevel.useMemory or X.storageLevel.useDisk)
         if not self._kept:
             self._X = self._X.persist()
-        self.n_features = len(columns)
-        self.names = self.converter.names
-        self.dates, self.booleans = self.converter.dates, self.converter.booleans
         self.first_rows = None
-        self.n_partitions = self._count_partitions()
+        self.n_partitions, has_nulls = self._count()
+        schemas = [("the DataFrame", schema)]
+        self.can_infer = True
+        if has_nulls or has_other_columns(schemas, self._columns):
+            self.infer_columns()
+        else:
+            self._take_converter(number_converter(schemas, self._columns, weights))
+
+    def _take_converter(self, converter: BatchConverter) -> None:
+        self.converter = converter
+        self.n_features, self.names = converter.n_features, converter.names
+        self.dates, self.booleans = converter.dates, converter.booleans
+        self.schema, self.columns = converter.schema, converter.columns_of_rows
+        self.has_raw_rows = self.schema is None
+
+    def infer_columns(self) -> None:
+        """Find out in a pass what the columns are, as for a data frame in memory."""
+        replies = self._X.mapInArrow(partial(summarize_spark_partition, self._columns), _REPLY)
+        rows = sorted((row["number"], bytes(row["reply"])) for row in replies.collect())
+        found: list[dict[str, ColumnSummary]] = [pickle.loads(each) for _, each in rows]
+        if not found:
+            raise ValueError(_NO_ROWS)
+        merged = {
+            name: reduce(merge_summaries, [each[name] for each in found]) for name in self._columns
+        }
+        schema = plan_columns(merged)
+        check_schema(schema)
+        self._take_converter(FrameConverter(schema, self._weights))
+        self.can_infer = False
 
     @classmethod
     def of(cls, X: Any, sample_weight: Any = None) -> SparkPartitions | None:
@@ -87,7 +128,8 @@ class SparkPartitions(PartitionedRows):
 
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
         """Map all partitions, and reduce the results in the order of partitions."""
-        schema = PartitionSchema(self.n_features, tuple(self.converter.columns))
+        names = None if self.names is None else tuple(self.names)
+        schema = PartitionSchema(self.n_features, names)
         task = PassTask(step, schema, self.first_rows)
         sent = pickle.dumps((task, self.converter))
         replies = self._X.mapInArrow(partial(map_spark_partition, sent), _REPLY)
@@ -103,7 +145,7 @@ class SparkPartitions(PartitionedRows):
         if reply.refused is not None:
             raise ValueError(reply.refused)
         if reply.asked == 0:
-            raise ValueError("The DataFrame has no rows; pass one that has some.")
+            raise ValueError(_NO_ROWS)
         answer: Result = reply.answer
         return answer
 
@@ -112,11 +154,25 @@ class SparkPartitions(PartitionedRows):
         if not self._kept:
             self._X.unpersist()
 
-    def _count_partitions(self) -> int:
+    def _count(self) -> tuple[int, bool]:
+        """Number of partitions, and whether some value is missing."""
         functions = need("pyspark.sql.functions", "spark")
-        number = functions.spark_partition_id().alias("number")
-        found = self._X.select(number).agg(functions.max("number").alias("last")).collect()
-        return 1 + int(-1 if found[0]["last"] is None else found[0]["last"])
+        lacking = [functions.col(f"`{name}`").isNull() for name in self._columns]
+        found = self._X.select(
+            functions.spark_partition_id().alias("number"),
+            reduce(or_, lacking, functions.lit(False)).alias("lacking"),
+        )
+        ((last, lacks),) = found.agg(functions.max("number"), functions.max("lacking")).collect()
+        return 1 + int(-1 if last is None else last), bool(lacks)
+
+
+def summarize_spark_partition(columns: list[str], batches: Iterator[Any]) -> Iterator[Any]:
+    """What one partition has found of the columns."""
+    number = int(need("pyspark", "spark").TaskContext.get().partitionId())
+    frames = (open_frame(pa.Table.from_batches([batch])) for batch in batches if batch.num_rows)
+    found = summarize(frames, columns)
+    if any(summary.n_rows for summary in found.values()):
+        yield _as_batch({number: found})
 
 
 def map_spark_partition(sent: bytes, batches: Iterator[Any]) -> Iterator[Any]:
@@ -175,7 +231,7 @@ def merge_spark_replies(sent: bytes, size: int, batches: Iterator[Any]) -> Itera
         yield _as_batch(merged)
 
 
-def _as_batch(replies: dict[int, PassReply]) -> Any:
+def _as_batch(replies: dict[int, Any]) -> Any:
     """Replies by the number of their first partition."""
     numbers = pa.array(list(replies), pa.int32())
     pickled = pa.array([pickle.dumps(reply) for reply in replies.values()], pa.binary())
@@ -187,8 +243,8 @@ def _arrow_type(field: Any) -> Any:
     found = _ARROW.get(field.dataType.typeName())
     if found is None:
         raise ValueError(
-            f"Column {quoted(field.name)} holds {field.dataType.simpleString()}, which is no "
-            "number; leave it out with X.drop, or turn it into numbers first."
+            f"Column {quoted(field.name)} holds {field.dataType.simpleString()}, which are neither "
+            "numbers nor categories; leave it out with X.drop, or turn it into numbers or text."
         )
     return found
 

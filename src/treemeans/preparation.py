@@ -114,7 +114,7 @@ class ColumnView:
         """What k-means sees, for people."""
         if self.how == "one-hot":
             n = len(self.levels)
-            words = f"0 and 1 for each of {n} categories"
+            words = f"0 and 1 for each of {n} categories" if n > 1 else "0 and 1 for its category"
             if self.has_others:
                 words = f"0 and 1 for each of the {n} most frequent categories, and for the others"
             return f"{words}, and for missing values" if self.has_missing else words

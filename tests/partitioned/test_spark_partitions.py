@@ -99,7 +99,8 @@ def test_categories_and_missing_values_are_those_of_a_frame_in_memory(spark):
         {
             "age": np.where(rng.random(n) < 0.1, np.nan, 40 + rng.normal(0, 9, n)),
             "plan": np.array(["basic", "pro", "team"])[np.where(rng.random(n) < 0.8, kind, 0)],
-            "active": rng.random(n) < 0.3 + 0.2 * kind,
+            "region": np.array(["n", "e", "s", "w", "x", "y"])[2 * kind + rng.integers(0, 2, n)],
+            "active": rng.random(n) < 0.1 + 0.4 * kind,
             "visits": rng.poisson(4, n),
         }
     )

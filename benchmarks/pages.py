@@ -85,6 +85,12 @@ def publish(name: str, summary: Summary, out: Path | None) -> list[Path]:
     return paths
 
 
+def show(name: str, summary: Summary, out: Path | None) -> None:
+    """Print the tables, `publish` them, and print where."""
+    print("\n\n".join(table.text() for table in summary.tables.values()))
+    print(*publish(name, summary, out), sep="\n")
+
+
 def machine() -> str:
     """The machine and the versions, in a line."""
     versions = [f"{name} {_version(name)}" for name in PACKAGES]

@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 
 from benchmarks import runner
 from benchmarks.command_line import parser
-from benchmarks.pages import Summary, machine, publish
+from benchmarks.pages import Summary, machine, show
 from benchmarks.problems import PROBLEMS, kmeans, kmeans_cost
 from benchmarks.runner import Task
 from benchmarks.tables import Table, number
@@ -243,9 +243,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     n_made = 2 if options.quick else options.made
     kept = runner.run(tasks(n_made, quick=options.quick), options.results, fresh=options.fresh)
-    found = summary(kept)
-    print("\n\n".join(table.text() for table in found.tables.values()))
-    print(*publish("proofs", found, options.out), sep="\n")
+    show("proofs", summary(kept), options.out)
     runner.fail_if_any(kept)
 
 

@@ -13,7 +13,7 @@ from benchmarks import runner
 from benchmarks.command_line import names, parser
 from benchmarks.measure import measure, once
 from benchmarks.methods import METHODS, OTHER_PACKAGES
-from benchmarks.pages import Summary, machine, publish
+from benchmarks.pages import Summary, machine, show
 from benchmarks.problems import PROBLEMS, SPEED_ONLY, kmeans_cost, reference
 from benchmarks.runner import Task
 from benchmarks.tables import Table, number
@@ -301,9 +301,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     seeds = tuple(int(seed) for seed in options.seeds) or (SEEDS[:2] if options.quick else SEEDS)
     plan = Plan(options.only or few, seeds, options.methods or LISTED, SIZES)
     results = Results(plan, runner.run(tasks(plan), options.results, fresh=options.fresh))
-    found = summary(results, machine())
-    print("\n\n".join(table.text() for table in found.tables.values()))
-    print(*publish("quality", found, options.out), sep="\n")
+    show("quality", summary(results, machine()), options.out)
     runner.fail_if_any(results.kept)
 
 

@@ -13,7 +13,7 @@ from sklearn import datasets
 
 from benchmarks import runner
 from benchmarks.command_line import names, parser
-from benchmarks.pages import Summary, machine, publish
+from benchmarks.pages import Summary, machine, show
 from benchmarks.problems import PROBLEMS, kmeans, kmeans_cost
 from benchmarks.runner import Task
 from benchmarks.tables import Table, number
@@ -204,9 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     tables = options.only or (("iris", "wine") if options.quick else tuple(TABLES))
     kept = runner.run(tasks(tables), options.results, fresh=options.fresh)
-    found = summary(kept)
-    print("\n\n".join(table.text() for table in found.tables.values()))
-    print(*publish("rivals", found, options.out), sep="\n")
+    show("rivals", summary(kept), options.out)
     runner.fail_if_any(kept)
 
 

@@ -27,6 +27,7 @@ from treemeans import ExKMC
 from treemeans.columns import Column, plain_columns
 from treemeans.columns.dates import dates_as_days, from_count
 from treemeans.export.flat_branches import chain, features_cut
+from treemeans.export.sql_conditions import Conditions
 from treemeans.export.sql_dialects import find_dialect
 from treemeans.export.sql_query import to_sql
 
@@ -338,3 +339,17 @@ def test_the_last_moment_is_what_predict_finds(when, steps):
     last = from_count(float(threshold), "D")
     before, after = days([last, last + timedelta(microseconds=1)])
     assert before <= threshold < after
+
+
+@pytest.mark.parametrize("n", [1, 2, 50, 51, 101, 2600])
+@pytest.mark.parametrize("join", ["all_of", "any_of"])
+def test_no_condition_of_many_is_lost(join, n):
+    """They are joined in groups, since databases limit how deep an expression is."""
+    words = Conditions(plain_columns(1), find_dialect("duckdb"), one_hot=False, finite=False)
+    joined = getattr(words, join)([exp.column(f"c{i}") for i in range(n)])
+    names = [column.name for column in joined.find_all(exp.Column, bfs=False)]
+    assert sorted(names) == sorted(f"c{i}" for i in range(n))
+    found = sqlglot.parse_one(joined.sql("duckdb"), read="duckdb")
+    assert {type(node) for node in found.walk()} & {exp.And, exp.Or} == (
+        set() if n == 1 else {exp.And if join == "all_of" else exp.Or}
+    )

@@ -212,7 +212,8 @@ class TablePreparation:
                 "The reference was fitted to shifted columns, and shifting a sparse table would "
                 "make it dense; pass a dense array."
             )
-        return X @ sparse.diags_array([1.0 / view.scale for view in self.views])
+        scales = np.array([[1.0 / view.scale for view in self.views]])
+        return X @ sparse.dia_array((scales, [0]), shape=(X.shape[1], X.shape[1]))
 
     def __str__(self) -> str:
         width = max(len("column"), *(len(view.column.name) for view in self.views))

@@ -19,7 +19,8 @@ ALLOWED = {
     "tree": {"_core", "rows", "split"},
     "columns": {"_core", "tree", "value_set", "warning_level"},
     "preparation": {"columns"},
-    "explain": {"columns", "optional_imports", "split", "tree", "value_set"},
+    "category_counts": set(),
+    "explain": {"category_counts", "columns", "optional_imports", "split", "tree", "value_set"},
     "tree_layout": {"columns", "tree"},
     "export": {
         "columns",
@@ -43,6 +44,7 @@ ALLOWED = {
     },
     "training_histograms": set(),
     "model_file": {
+        "category_counts",
         "preparation",
         "training_histograms",
         "columns",
@@ -127,6 +129,7 @@ ALLOWED = {
     },
     "partitioned": {
         "_core",
+        "category_counts",
         "validation",
         "columns",
         "costs",

@@ -203,26 +203,19 @@ class CenteredTree:
         allowed = self.leaves if leaves is None else leaves
         expand(self.tree, allowed, n_leaves, best if search is None else search)
 
-    def optimize(
-        self, n_leaves: int, tolerance: float, max_rounds: int, *, recenter_last: bool = True
-    ) -> float:
+    def optimize(self, n_leaves: int, tolerance: float, max_rounds: int) -> float:
         """Reoptimize the splits, use leaves that became free, recenter; repeat while it helps.
 
         Each of the three steps never raises the cost, so this is a descent like Lloyd's. It stops
-        once a round saves less than ``tolerance`` of the cost. Returns the cost; without
-        ``recenter_last`` that is the cost about the means of the clusters, while the rows stay
-        priced by the centers of the last round but one.
+        once a round saves less than ``tolerance`` of the cost. Returns the cost.
         """
         cost = self.cost
-        for remaining in reversed(range(max_rounds)):
+        for _ in range(max_rounds):
             # About one look at every split: a second one before the centers move gains little.
             self.reoptimize(max_looks=self.tree.n_leaves - 1)
             if self.tree.n_leaves < n_leaves:
                 self.grow(n_leaves)
-            clusters = self.clusters()
-            if not remaining and not recenter_last:
-                return clusters.cost
-            self.recenter(clusters)
+            self.recenter()
             before, cost = cost, self.cost
             if cost >= before * (1.0 - tolerance):
                 break

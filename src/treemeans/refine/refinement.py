@@ -81,18 +81,11 @@ def refine(
     searched = search_data(data, rng) if kind == "search" else data
     sampled = searched.table.n_rows < data.table.n_rows
     labels = labels_of(grown, grown.label, data)
+    centers = data.cost.clusters(labels, 0.0, data.centers).centers
+    replays = CenteredTree.replays(data if sampled else searched, grown, centers)
+    start = replays[0]
     prices = data.limits.price_of_cuts(grown.feature) * data.reference_cost
-    if kind == "search":
-        centers = data.cost.clusters(labels, 0.0, data.centers).centers
-        replays = CenteredTree.replays(data if sampled else searched, grown, centers)
-        start = replays[0]
-        start_cost = start.cost_with_labels(labels) + prices
-    else:
-        # The rows are priced by the reference already, and pricing them takes long.
-        replays = CenteredTree.replays(data, grown, data.centers, data.costs)
-        start = replays[0]
-        surrogate = start.cost_with_labels(labels) + prices
-        start_cost = data.cost.clusters(labels, surrogate, data.centers).cost
+    start_cost = start.cost_with_labels(labels) + prices
     found: CenteredTree | None = None
     if kind == "search":
         starts = [tree.copy() for tree in replays]
@@ -105,7 +98,7 @@ def refine(
     if found is not None and found.cost < start.cost:
         _match_labels(found, data)
     else:
-        found = _best_optimized(replays, n_leaves, _LOCAL_ROUNDS, recenter_last=kind == "search")
+        found = _best_optimized(replays, n_leaves, _LOCAL_ROUNDS)
     # Every step above lowers the cost in fixed point. The promise is that the cost a user sees is
     # not higher, for any input: so it is compared, in full, with that of the grown tree.
     cost = found.clusters().cost
@@ -132,15 +125,11 @@ def improves(cost: float, n_leaves: int, start_cost: float, start_leaves: int) -
     return cost < start_cost * (1.0 - _ROUNDING)
 
 
-def _best_optimized(
-    trees: list[CenteredTree], n_leaves: int, max_rounds: int, *, recenter_last: bool = True
-) -> CenteredTree:
+def _best_optimized(trees: list[CenteredTree], n_leaves: int, max_rounds: int) -> CenteredTree:
     """Optimize trees, and return the cheapest."""
-    costs = [
-        tree.optimize(n_leaves, _TOLERANCE, max_rounds, recenter_last=recenter_last)
-        for tree in trees
-    ]
-    return trees[int(np.argmin(costs))]
+    for tree in trees:
+        tree.optimize(n_leaves, _TOLERANCE, max_rounds)
+    return min(trees, key=lambda tree: tree.cost)
 
 
 def _search_coreset(

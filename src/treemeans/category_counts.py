@@ -32,24 +32,28 @@ class CategoryCounts:
     codes: NDArray[np.int32]
     weight: Floats
 
-    @classmethod
-    def of_all(cls, feature: int, counts: Floats, rows: Floats) -> CategoryCounts:
-        """The most frequent categories of a column.
-
-        Parameters
-        ----------
-        counts : (n_leaves, n_categories), weights
-        rows : (n_categories,), numbers of rows
-        """
-        order = np.argsort(-rows, kind="stable")[:_MOST]
-        kept = np.sort(order[rows[order] >= _FEWEST])
-        return cls(feature, kept.astype(np.int32), counts[:, kept])
-
     def merged(self, labels: NDArray[np.int32], n_clusters: int) -> CategoryCounts:
         """The counts of the clusters that the leaves with these labels make."""
         weight = np.zeros((n_clusters, len(self.codes)))
         np.add.at(weight, labels, self.weight)
         return CategoryCounts(self.feature, self.codes, weight)
+
+
+def frequent_categories(
+    found: Iterable[tuple[int, Floats, Floats]],
+) -> tuple[CategoryCounts, ...]:
+    """The most frequent categories of columns that have any that enough rows have.
+
+    ``found``: by column its number, the weights (n_leaves, n_categories), and the numbers of rows
+    (n_categories,).
+    """
+    counted = []
+    for feature, weight, rows in found:
+        order = np.argsort(-rows, kind="stable")[:_MOST]
+        kept = np.sort(order[rows[order] >= _FEWEST])
+        if len(kept):
+            counted.append(CategoryCounts(feature, kept.astype(np.int32), weight[:, kept]))
+    return tuple(counted)
 
 
 def columns_to_count(n_codes: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -101,9 +105,7 @@ def count_categories(
     >>> found.codes.tolist(), found.weight.tolist()
     ([0, 1], [[3.0, 4.0], [3.0, 3.0]])
     """
-    return tuple(
-        CategoryCounts.of_all(
-            feature, *count_by_leaf(X[:, feature], groups, (n_leaves, n), weights)
-        )
+    return frequent_categories(
+        (feature, *count_by_leaf(X[:, feature], groups, (n_leaves, n), weights))
         for feature, n in columns_to_count(n_codes)
     )

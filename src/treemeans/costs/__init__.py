@@ -11,6 +11,7 @@ from treemeans.costs.cost_table import (
     CostTable,
     Fixed,
     Scales,
+    node_costs,
 )
 from treemeans.costs.group_statistics import GroupStatistics, rounded_mean, shift_near
 from treemeans.costs.kmeans_cost import KMeansCost
@@ -43,6 +44,7 @@ __all__ = [
     "UnionStatistics",
     "centered_cost",
     "centered_prices",
+    "node_costs",
     "rounded_mean",
     "shift_near",
 ]

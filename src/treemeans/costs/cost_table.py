@@ -97,6 +97,15 @@ class Fixed:
         return np.asarray(sums * self.unit, dtype=np.float64)
 
 
+def node_costs(base: Floats, regrets: Floats) -> Floats:
+    """Costs of nodes at each center, from the sums of their rows' least costs and regrets.
+
+    Those at a far center may overflow where those of the labels do not; they are the largest float.
+    """
+    with np.errstate(over="ignore"):
+        return np.minimum(base[:, None] + regrets, np.finfo(np.float64).max)
+
+
 def _cheapest(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:
     """The least value of each row and the first place it is at, column by column.
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.costs import CostTable
+from treemeans.costs import CostTable, node_costs
 from treemeans.growth.growing_tree import Cut, GrowingTree
 from treemeans.split import Split, split_arrays
 from treemeans.training_data import TrainingData
@@ -207,6 +207,7 @@ class InMemoryTree(GrowingTree):
     def freeze(self) -> ThresholdTree:
         """The tree as it is now."""
         base, weights, regrets = self.costs.base, self.costs.weights, self.costs.regrets
+        least = base.to_float(self._sum_by_node(base.values))
         return ThresholdTree.consistent(
             feature=self.feature,
             threshold=self.threshold,
@@ -217,8 +218,7 @@ class InMemoryTree(GrowingTree):
             weight=np.diff(self._slice)[:, 0].astype(np.float64)
             if weights is None
             else weights.to_float(self._sum_by_node(weights.values)),
-            costs=base.to_float(self._sum_by_node(base.values))[:, None]
-            + regrets.to_float(np.array(self.totals)),
+            costs=node_costs(least, regrets.to_float(np.array(self.totals))),
             growth=self.growth,
             **split_arrays(self.missing_left, self.categories),
         )

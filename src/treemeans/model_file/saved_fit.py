@@ -167,7 +167,6 @@ def _write_categories(record: FitResult) -> list[dict[str, Any]]:
             "leaves": [one.tolist() for one in each.weight],
         }
         for each in record.categories
-        if len(each.codes)
     ]
 
 

@@ -142,7 +142,7 @@ def commonest(facts: Facts, group: int) -> dict[int, tuple[int, float]]:
     """By column of categories, the most common one of a group, and its share."""
     weight, found = facts.weight[group], {}
     for each in facts.categories:
-        if weight > 0 and len(each.codes):
+        if weight > 0:
             most = int(np.argmax(each.weight[group]))
             found[each.feature] = (int(each.codes[most]), float(each.weight[group, most] / weight))
     return found

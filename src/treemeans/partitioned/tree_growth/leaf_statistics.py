@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.category_counts import CategoryCounts, columns_to_count, count_by_leaf
+from treemeans.category_counts import columns_to_count, count_by_leaf, frequent_categories
 from treemeans.columns.detect_columns import SplitValues
 from treemeans.costs import (
     GroupCosts,
     GroupStatistics,
     Scales,
     TableStatistics,
+    node_costs,
     rounded_mean,
     shift_near,
 )
@@ -275,8 +276,8 @@ def measure_leaves(
         called=reference.called,
         given_names=reference.names,
         measured_costs=stated,
-        categories=tuple(
-            CategoryCounts.of_all(feature, *counts)
+        categories=frequent_categories(
+            (feature, *counts)
             for (feature, _), counts in zip(counted, found.categories, strict=True)
         ),
     )
@@ -330,6 +331,6 @@ def _frozen(
         label=np.array(tree.label),
         n_features=data.n_features,
         weight=np.asarray(weight * data.weight_unit, dtype=np.float64),
-        costs=(base / scales.base)[:, None] + regrets / scales.regrets,
+        costs=node_costs(base / scales.base, regrets / scales.regrets),
         growth=np.array(tree.growth),
     )

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 
 from treemeans.columns.frame_values import is_all_numbers, open_frame
 from treemeans.partitioned import CombinedSteps, PartitionedRows, PartitionSchema, reduce_in_order
@@ -80,3 +81,12 @@ class ListedFrames(ListedPartitions):
     def schema_of_partitions(self):
         n_features = self.n_features if self.columns is None else len(self.columns)
         return PartitionSchema(n_features, tuple(self.names), None, self.columns)
+
+
+def weighted_frame():
+    """Four columns of numbers, the last of whole ones, and weights in the column w."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c d"])
+    frame["n"] = rng.integers(0, 9, 600)
+    frame["w"] = rng.integers(0, 3, 600).astype(float)
+    return frame

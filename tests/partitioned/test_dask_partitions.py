@@ -281,7 +281,7 @@ def rows_of(number):
 def test_a_pass_is_one_task_for_each_part_and_the_question_travels_once(rows):
     tasks = tasks_of(rows, Total(factor=123456789))
     names = Counter(key if isinstance(key, str) else key[0] for key in tasks)
-    assert sorted(names.values()) == [1, 3, 12]  # the errand, merges, asks
+    assert sorted(names.values()) == [1, 3, 12]  # the task, merges, maps
     assert sum((123456789).to_bytes(4, "little") in task for task in tasks.values()) == 1
 
 

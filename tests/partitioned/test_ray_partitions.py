@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.helpers.partitioned_cases import weighted_frame
 from treemeans import ExKMC
 
 ray = pytest.importorskip("ray")
@@ -25,11 +26,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c d"])
-    frame["n"] = rng.integers(0, 9, 600)
-    frame["w"] = rng.integers(0, 3, 600).astype(float)
-    return frame
+    return weighted_frame()
 
 
 def on_ray(frame, n_blocks):

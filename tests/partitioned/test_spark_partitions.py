@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.helpers.partitioned_cases import weighted_frame
 from treemeans import ExKMC
 
 if shutil.which("java") is None:
@@ -39,11 +40,7 @@ def spark():
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c d"])
-    frame["n"] = rng.integers(0, 9, 600)
-    frame["w"] = rng.integers(0, 3, 600).astype(float)
-    return frame
+    return weighted_frame()
 
 
 def on_spark(spark, frame):

@@ -42,7 +42,7 @@ class DaskParquetPartitions(DaskPartitions):
         """A task for each piece of the files, and a tree of merges."""
         delayed = need("dask", "dask").delayed
         token = uuid.uuid4().hex
-        sent = delayed(task, name=f"treemeans-errand-{token}", traverse=False)
+        sent = delayed(task, name=f"treemeans-task-{token}", traverse=False)
         ask, merge = delayed(map_read_task, pure=False), delayed(reduce_replies, pure=False)
         converter = delayed(self.files.converter, name=f"treemeans-taker-{token}", traverse=False)
         replies = [

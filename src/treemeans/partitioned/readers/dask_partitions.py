@@ -155,7 +155,7 @@ class DaskPartitions(PartitionedRows):
         dask = need("dask", "dask")
         delayed, graphs = need("dask.delayed", "dask"), need("dask.highlevelgraph", "dask")
         token = uuid.uuid4().hex
-        sent = dask.delayed(task, name=f"treemeans-errand-{token}", traverse=False)
+        sent = dask.delayed(task, name=f"treemeans-task-{token}", traverse=False)
         replies = self._ask_frame(sent) if self.is_frame else self._ask_array(sent)
         asks = [reply.key for reply in replies]
         tasks = fused(dict(replies[0].__dask_graph__()), asks)

@@ -66,9 +66,9 @@ class PassTask:
 
     Attributes
     ----------
-    question : the step
-    layout : what the partitions have in common
-    firsts : number of each partition's first row; None while they have not been counted
+    step : what the pass computes
+    schema : what the partitions have in common
+    first_rows : number of each partition's first row; None while they have not been counted
     stop : ends the pass
     fit : names the cache of the fit in every process; empty where nothing is kept
     share : processes that share the memory of a machine

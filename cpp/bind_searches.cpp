@@ -6,6 +6,7 @@
 #include "mixed_mistakes.hpp"
 #include "points.hpp"
 #include "score.hpp"
+#include "separate.hpp"
 #include "subset_search.hpp"
 
 namespace treemeans {
@@ -17,13 +18,21 @@ CenterNode center_node(const In<Row, 1>& rows, const In<double, 2>& centers,
           static_cast<std::int64_t>(centers.shape(1)), std::move(members)};
 }
 
-std::optional<Cut> greedy_cut(const Bins& bins, const Points& points, In<Row, 1> rows,
-                              In<std::int64_t, 2> regrets, In<double, 2> centers,
-                              std::vector<std::int32_t> members, const PyLimits& limits,
-                              int n_threads) {
+Separation separate_greedily(const Bins& bins, const Points& points, InOut<Row, 1> rows,
+                             In<std::int64_t, 2> regrets, In<double, 2> centers,
+                             std::vector<std::int32_t> members, const PyLimits& limits,
+                             int n_threads, const nb::callable& tell) {
   nb::gil_scoped_release release;
-  const GreedyNode node{center_node(rows, centers, std::move(members)), regrets.data()};
-  return least_greedy_cut(bins, points, node, limits.get(), n_threads);
+  const Limits within = limits.get();
+  const Expansion tree{
+      bins,   points,   rows.data(), regrets.data(), static_cast<std::int64_t>(regrets.shape(1)),
+      within, n_threads};
+  const auto find = [&](CenterNode node) {
+    return least_greedy_cut(bins, points, {std::move(node), regrets.data()}, within, n_threads);
+  };
+  const auto made = [](const Row*, std::int64_t, std::int64_t, const std::uint8_t*) {};
+  return separate_centers(tree, static_cast<std::int64_t>(rows.shape(0)),
+                          {centers.data(), std::move(members)}, find, made, told(tell));
 }
 
 // IMM's and EMN's counts together with the arrays they are about.
@@ -50,6 +59,33 @@ class PyMistakeCounts {
     } else {
       plain_->remove_separated(rows.data(), n, n_left, membership(), left.data(), n_threads);
     }
+  }
+
+  // limits: of the cuts that the search may take; of the tree, of the leaves that may be cut.
+  Separation separate(const Bins& bins, const Points& points, InOut<Row, 1> rows,
+                      In<std::int64_t, 2> regrets, In<double, 2> centers,
+                      std::vector<std::int32_t> members, bool per_center, const PyLimits& limits,
+                      const PyLimits& tree_limits, int shift, int n_threads,
+                      const nb::callable& tell) {
+    nb::gil_scoped_release release;
+    const Limits within = limits.get(), of_tree = tree_limits.get();
+    const Expansion tree{
+        bins,    points,   rows.data(), regrets.data(), static_cast<std::int64_t>(regrets.shape(1)),
+        of_tree, n_threads};
+    const Rule rule = per_center ? Rule::mistakes_per_center : Rule::mistakes;
+    const auto run = [&](auto& counts) {
+      const auto find = [&](CenterNode node) {
+        return counts.least_mistakes_cut(points, {std::move(node), membership(), rule, shift},
+                                         within, n_threads);
+      };
+      const auto made = [&](const Row* of_node, std::int64_t n, std::int64_t n_left,
+                            const std::uint8_t* left) {
+        counts.remove_separated(of_node, n, n_left, membership(), left, n_threads);
+      };
+      return separate_centers(tree, static_cast<std::int64_t>(rows.shape(0)),
+                              {centers.data(), std::move(members)}, find, made, told(tell));
+    };
+    return weighted_ ? run(*weighted_) : run(*plain_);
   }
 
   std::optional<Cut> cut(const Points& points, In<Row, 1> rows, In<double, 2> centers,
@@ -185,6 +221,14 @@ void bind_searches(nb::module_& m) {
                     std::optional<std::int32_t>, std::optional<std::int32_t>>(),
            "weights"_a = nb::none(), "min_weight"_a = 1, "prices"_a = nb::none(),
            "max_depth"_a = nb::none(), "max_categories"_a = nb::none());
+  nb::class_<Separation>(m, "Separation")
+      .def_prop_ro(
+          "totals", [](const Separation& found) { return array_of(found.totals); },
+          nb::rv_policy::move)
+      .def_ro("cuts", &Separation::cuts)
+      .def_ro("leaves", &Separation::leaves);
+  m.def("separate_greedily", &separate_greedily, "bins"_a, "points"_a, "rows"_a, "regrets"_a,
+        "centers"_a, "members"_a, "limits"_a, "n_threads"_a, "tell"_a);
   nb::class_<PyMistakeCounts>(m, "MistakeCounts")
       .def(nb::init<const Bins&, std::int64_t, In<std::int32_t, 1>,
                     std::optional<In<std::int64_t, 1>>, InOut<std::uint8_t, 1>, int>(),
@@ -192,13 +236,14 @@ void bind_searches(nb::module_& m) {
            nb::keep_alive<1, 2>())
       .def("remove_separated", &PyMistakeCounts::remove_separated, "rows"_a, "n_left"_a, "left"_a,
            "n_threads"_a)
+      .def("separate", &PyMistakeCounts::separate, "bins"_a, "points"_a, "rows"_a, "regrets"_a,
+           "centers"_a, "members"_a, "per_center"_a, "limits"_a, "tree_limits"_a, "shift"_a,
+           "n_threads"_a, "tell"_a)
       .def("cut", &PyMistakeCounts::cut, "points"_a, "rows"_a, "centers"_a, "members"_a,
            "per_center"_a, "limits"_a, "shift"_a, "n_threads"_a);
   m.def("mistakes_inside", &mistakes_inside, "bins"_a, "i"_a, "points"_a, "rows"_a, "center"_a,
         "weights"_a.none(), "place"_a, "missing_left"_a, "members"_a, "changes"_a, "is_open"_a,
         "base"_a, "permitted"_a, "anyway"_a);
-  m.def("greedy_cut", &greedy_cut, "bins"_a, "points"_a, "rows"_a, "regrets"_a, "centers"_a,
-        "members"_a, "limits"_a, "n_threads"_a);
   m.def("score_surrogate_bins", &score_surrogate_bins, "sums"_a, "totals"_a);
   m.def("surrogate_subset", &surrogate_subset, "sums"_a, "totals"_a, "feature"_a, "may_miss"_a,
         "limits"_a);

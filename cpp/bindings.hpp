@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -105,5 +106,14 @@ void bind_grouped_histogram(nb::module_& m);
 void bind_code_histogram(nb::module_& m);
 void bind_optimal(nb::module_& m);
 void bind_annealing(nb::module_& m);
+
+// tell(n_leaves), from code that has released the interpreter's lock; Ctrl-C ends the work.
+inline std::function<void(std::int64_t)> told(const nb::callable& tell) {
+  return [&tell](std::int64_t n_leaves) {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    tell(n_leaves);
+  };
+}
 
 }  // namespace treemeans

@@ -166,9 +166,6 @@ std::int64_t GrowingLeaf::cheapest() const {
   return std::min_element(totals.begin(), totals.end()) - totals.begin();
 }
 
-namespace {
-
-// Whether the limits leave room for a cut of a leaf.
 bool may_cut(const Expansion& tree, const GrowingLeaf& leaf) {
   const Limits& limits = tree.limits;
   if (!limits.permits_depth(leaf.depth)) return false;
@@ -180,6 +177,8 @@ bool may_cut(const Expansion& tree, const GrowingLeaf& leaf) {
   }
   return limits.permits_cut(weight);
 }
+
+namespace {
 
 // Whether the best cut of a leaf saves enough for its price. One that saves nothing is made,
 // because later cuts may save something; but not one on a feature with a price.
@@ -288,14 +287,9 @@ std::vector<MadeCut> bound_expand(const Bins& bins, const Points& points, InOut<
     open.push_back({static_cast<std::int32_t>(leaf[0]), static_cast<std::int32_t>(leaf[1]), leaf[2],
                     leaf[3], std::vector<std::int64_t>(sums, sums + k)});
   }
-  const auto told = [&](std::int64_t n_leaves) {
-    nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    tell(n_leaves);
-  };
   nb::gil_scoped_release release;
   return expand({bins, points, rows.data(), regrets.data(), k, limits.get(), n_threads},
-                std::move(open), n_nodes, max_leaves, told);
+                std::move(open), n_nodes, max_leaves, told(tell));
 }
 
 }  // namespace

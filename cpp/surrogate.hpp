@@ -65,6 +65,9 @@ struct Expansion {
   int n_threads;
 };
 
+// Whether the limits leave room for a cut of a leaf.
+bool may_cut(const Expansion& tree, const GrowingLeaf& leaf);
+
 // Cuts the leaf with the largest gain until there are max_leaves, or every leaf is pure; the cuts
 // in their order. n_nodes: of the tree so far. tell(n_leaves) is called after every search and cut.
 std::vector<MadeCut> expand(const Expansion& rows, std::vector<GrowingLeaf> leaves,

@@ -360,6 +360,20 @@ def descend(
     category_codes: NDArray[np.int32] | None = None,
 ) -> bool: ...
 
+class Separation:
+    """Cuts that separate the reference centers, and what the leaves hold.
+
+    totals : (k,), sums of the regrets of all rows
+    leaves : their nodes, and the centers that each holds: several where it could not be cut
+    """
+
+    @property
+    def totals(self) -> NDArray[np.int64]: ...
+    @property
+    def cuts(self) -> list[MadeCut]: ...
+    @property
+    def leaves(self) -> list[tuple[int, list[int]]]: ...
+
 class MistakeCounts:
     def __init__(
         self,
@@ -373,6 +387,21 @@ class MistakeCounts:
     def remove_separated(
         self, rows: NDArray[np.int32], n_left: int, left: NDArray[np.uint8], n_threads: int
     ) -> None: ...
+    def separate(
+        self,
+        bins: Bins,
+        points: Points,
+        rows: NDArray[np.int32],
+        regrets: NDArray[np.int64],
+        centers: NDArray[np.float64],
+        members: Sequence[int],
+        per_center: bool,
+        limits: Limits,
+        tree_limits: Limits,
+        shift: int,
+        n_threads: int,
+        tell: Callable[[int], None],
+    ) -> Separation: ...
     def cut(
         self,
         points: Points,
@@ -539,7 +568,7 @@ class AnnealingChains:
     def accepted(self, chain: int) -> list[int]:
         """Rounds that were accepted, by move."""
 
-def greedy_cut(
+def separate_greedily(
     bins: Bins,
     points: Points,
     rows: NDArray[np.int32],
@@ -548,7 +577,11 @@ def greedy_cut(
     members: Sequence[int],
     limits: Limits,
     n_threads: int,
-) -> Cut | None: ...
+    tell: Callable[[int], None],
+) -> Separation:
+    """Separate the members as ExGreedy does."""
+    ...
+
 def column(
     points: Points, feature: int, rows: NDArray[np.int32], n_threads: int
 ) -> NDArray[np.float64]: ...

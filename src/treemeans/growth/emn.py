@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.mistake_search import MistakeSearch
-from treemeans.growth.separate_centers import separate
+from treemeans.growth.separate_centers import placed_centers, take_over_separation
 from treemeans.progress import Progress
 
 
@@ -22,4 +22,5 @@ def emn(growing: InMemoryTree, centers: NDArray[np.float64], progress: Progress)
     """
     by_feature = np.ascontiguousarray(centers.T)
     search = MistakeSearch(growing, by_feature, per_center=True, empty_sides=False)
-    separate(growing, by_feature, search, progress)
+    members = placed_centers(growing, by_feature)
+    take_over_separation(growing, search.separate(members, progress))

@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans import _core
-from treemeans.growth.growing_tree import Cut
 from treemeans.growth.in_memory_tree import InMemoryTree
-from treemeans.growth.separate_centers import separate
+from treemeans.growth.separate_centers import placed_centers, take_over_separation
 from treemeans.progress import Progress
 
 
@@ -24,34 +23,15 @@ def exgreedy(growing: InMemoryTree, centers: NDArray[np.float64], progress: Prog
     centers : as for `imm`
     """
     by_feature = np.ascontiguousarray(centers.T)
-    separate(growing, by_feature, _GreedySearch(growing, by_feature), progress)
-
-
-class _GreedySearch:
-    def __init__(self, growing: InMemoryTree, by_feature: NDArray[np.float64]) -> None:
-        self._growing = growing
-        self._by_feature = by_feature
-        self._limits = growing.limits.for_kernel(growing.weights, growing.slot_prices)
-
-    def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
-        """The best cut with one of the ``members`` on each side; None if there is none."""
-        growing = self._growing
-        if not growing.comparable.any():
-            return None
-        return _core.greedy_cut(
-            growing.table.bins,
-            growing.table.points,
-            growing.rows(node),
-            growing.costs.regrets.values,
-            self._by_feature,
-            members.tolist(),
-            self._limits,
-            growing.n_threads,
-        )
-
-    def centers_left(self, cut: Cut) -> NDArray[np.bool_]:
-        """Which centers go left with a cut."""
-        return np.asarray(self._by_feature[cut.feature] <= cut.threshold)
-
-    def carried_out(self, node: int, left: int, goes_left: NDArray[np.bool_]) -> None:
-        """Nothing is kept from node to node."""
+    found = _core.separate_greedily(
+        growing.table.bins,
+        growing.table.points,
+        growing.all_rows,
+        growing.costs.regrets.values,
+        by_feature,
+        placed_centers(growing, by_feature).tolist(),
+        growing.kernel_limits,
+        growing.n_threads,
+        progress.update,
+    )
+    take_over_separation(growing, found)

@@ -6,7 +6,11 @@ from numpy.typing import NDArray
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.mistake_search import MistakeSearch
 from treemeans.growth.mixed_mistakes import center_means
-from treemeans.growth.separate_centers import separate
+from treemeans.growth.separate_centers import (
+    placed_centers,
+    separate,
+    take_over_separation,
+)
 from treemeans.progress import Progress
 
 
@@ -24,11 +28,14 @@ def imm(growing: InMemoryTree, centers: NDArray[np.float64], progress: Progress)
         first gets one.
     """
     by_feature = np.array(centers.T, order="C")
-    if growing.table.bins.mixed:
+    mixed = bool(growing.table.bins.mixed)
+    if mixed:
         for feature in np.flatnonzero(growing.comparable).tolist():
             by_feature[feature] = center_means(growing, feature)
     search = MistakeSearch(growing, by_feature, per_center=False, empty_sides=True)
-    placed = None
-    if growing.table.bins.mixed:  # where centers are placed by their rows
+    if mixed:  # where centers are placed by their rows
         placed = np.unique(growing.costs.nearest[growing.rows(0)]).astype(np.intp)
-    separate(growing, by_feature, search, progress, placed)
+        separate(growing, by_feature, search, progress, placed)
+    else:
+        members = placed_centers(growing, by_feature)
+        take_over_separation(growing, search.separate(members, progress))

@@ -111,8 +111,16 @@ class InMemoryTree(GrowingTree):
         split = Split(feature, threshold, missing_left, categories)
         return self._add_children(node, split, middle, margin, left_totals)
 
+    def take_over_all(self, totals: NDArray[np.int64], cuts: Iterable[_core.MadeCut]) -> None:
+        """Add all cuts of a tree of one leaf that the core has made; ``totals``: of all rows."""
+        self._put_off = False
+        self._set_totals(0, totals)
+        self.relabel(0)
+        for cut in cuts:
+            self.take_over(cut)
+
     def take_over(self, made: _core.MadeCut) -> None:
-        """Add a cut that `_core.expand` has made, which has sorted the rows already."""
+        """Add a cut that the core has made, which has sorted the rows already."""
         node, cut = made.node, made.cut
         split = Split(cut.feature, cut.threshold, cut.missing_left, cut.categories)
         middle = self._slice[node][0] + made.n_left

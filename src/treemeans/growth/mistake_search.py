@@ -9,6 +9,7 @@ from treemeans import _core
 from treemeans.growth.growing_tree import Cut
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.mixed_mistakes import CenterCut, MixedMistakes
+from treemeans.progress import Progress
 
 SHIFT = 20  # prices are counted in 2**-20 of a row; weights are in small enough units
 
@@ -55,6 +56,24 @@ class MistakeSearch:
             own = None if prices is None else prices[-len(mixed) :]
             self._mixed = MixedMistakes(growing, alive, own, self._shift)
         self._last: CenterCut | None = None
+
+    def separate(self, members: NDArray[np.intp], progress: Progress) -> _core.Separation:
+        """Cut the tree by the columns of numbers until every leaf holds one of the ``members``."""
+        growing = self._growing
+        return self._counts.separate(
+            growing.table.bins,
+            growing.table.points,
+            growing.all_rows,
+            growing.costs.regrets.values,
+            self._by_feature,
+            members.tolist(),
+            self._per_center,
+            self._limits,
+            growing.kernel_limits,
+            self._shift,
+            growing.n_threads,
+            progress.update,
+        )
 
     def cut(self, node: int, members: NDArray[np.intp]) -> Cut | None:
         """The best cut with one of the ``members`` on each side; None if there is none."""

@@ -6,7 +6,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from treemeans import _core
 from treemeans.growth.growing_tree import Cut, GrowingTree
+from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.leaf_label import label_by_center
 from treemeans.progress import Progress
 
@@ -33,6 +35,8 @@ def separate(
 ) -> None:
     """Cut a tree of one leaf until every leaf holds one center, and label it with that center.
 
+    `cpp/separate.hpp` does the same for rows in memory that are cut by thresholds alone.
+
     A leaf that the limits forbid to cut holds several: it is labelled with its cheapest center. A
     leaf whose centers cannot be told apart is labelled with the first of them.
 
@@ -43,7 +47,7 @@ def separate(
     placed : the centers that get a leaf; None for those without a NaN in a comparable column
     """
     single: list[tuple[int, int]] = []  # leaves and the center they were made for
-    queue = deque([(0, _placed(growing, by_feature) if placed is None else placed)])
+    queue = deque([(0, placed_centers(growing, by_feature) if placed is None else placed)])
     while queue:
         node, members = queue.popleft()
         several = len(members) > 1
@@ -67,7 +71,15 @@ def separate(
         label_by_center(growing, node, center)
 
 
-def _placed(growing: GrowingTree, by_feature: NDArray[np.float64]) -> NDArray[np.intp]:
+def take_over_separation(growing: InMemoryTree, found: _core.Separation) -> None:
+    """Make the cuts of a tree of one leaf that the core has found, and label its leaves."""
+    growing.take_over_all(found.totals, found.cuts)
+    for node, members in found.leaves:
+        if len(members) == 1 or not _limited(growing, node):
+            label_by_center(growing, node, members[0])
+
+
+def placed_centers(growing: GrowingTree, by_feature: NDArray[np.float64]) -> NDArray[np.intp]:
     """The centers that have a place in every column that they are compared in."""
     columns = by_feature[growing.comparable] if growing.comparable.any() else by_feature
     return np.flatnonzero(np.isfinite(columns).all(axis=0))

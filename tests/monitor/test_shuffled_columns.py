@@ -5,7 +5,7 @@ import pytest
 
 from tests.oracles.kmeans_oracle import greedy_kmeans_cost
 from treemeans import _core
-from treemeans.monitor.shuffled_columns import least_cost
+from treemeans.monitor.shuffled_columns import compare_with_shuffles, least_cost
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -41,3 +41,18 @@ def test_runs_end_early_only_above_what_they_are_compared_with():
     assert found[0.2] > whole  # it ended early
     with pytest.raises(ValueError, match="do not fit"):
         _core.kmeans_cost(rows, weights[:3], 6, np.ones((1, 6)), 5, np.inf)
+
+
+def test_clusters_with_few_rows_in_the_sample_are_not_judged():
+    """Shuffled rows lie between the two clusters, nearer to the third center than its own rows."""
+    rng = np.random.default_rng(0)
+    near = np.concatenate([rng.normal(center, 0.1, size=(100, 3)) for center in (0.0, 5.0)])
+    centers = np.array([[0.0] * 3, [5.0] * 3, [2.5] * 3])
+    own = np.array([[7.0, -2.0, 2.5], [-2.0, 7.0, 2.5]])
+
+    def loose(repeats):
+        rows = np.concatenate([near, np.tile(own, (repeats, 1))])
+        return compare_with_shuffles(rows, None, centers, np.random.default_rng(0)).loose
+
+    assert loose(2) == []
+    assert loose(3) == [2]

@@ -14,6 +14,7 @@ from treemeans.explain.warning_record import SegmentWarning
 from treemeans.model_file.saved_parameters import NotSaved
 from treemeans.monitor.shuffled_columns import (
     IN_FIT,
+    LEAST_ROWS,
     QUICK,
     least_cost,
     shuffle_warnings,
@@ -34,7 +35,6 @@ _SOME_ROWS = 500  # for a second one
 _ROWS_IN_FIT = 1000  # for the last one
 _CLEAR = 0.8  # share of a shuffle's cost below which clusters are far more compact
 _MOST_VALUES = 4_000_000  # of a sparse sample that is made dense to be shuffled
-_LEAST_ROWS = 5  # for each cluster, below which nothing can be said
 _AGREEMENT_STARTS = 10
 _AGREEMENT_ROUNDS = 8
 
@@ -52,7 +52,7 @@ def check_rows(model: Any, X: Any, sample_weight: Any, seed: int) -> tuple[Segme
     rng = np.random.default_rng(seed)
     rows, weights = sampled_rows(model, X, sample_weight, _ROWS, rng)
     k = reference.n_clusters
-    if k < 2 or len(rows) < _LEAST_ROWS * k:
+    if k < 2 or len(rows) < LEAST_ROWS * k:
         return ()
     found = shuffle_warnings(rows, weights, reference.centers, rng)
     if reference.start_agreement is None:
@@ -92,7 +92,7 @@ def look_in_passing(
     rng = np.random.default_rng(0)
     least, most = _FEW_ROWS
     few, few_weights = _sampled(rows, weights, min(max(least, 25 * k), most), rng)
-    if len(few) < _LEAST_ROWS * k or not _is_doubtful(few, few_weights, centers, rng):
+    if len(few) < LEAST_ROWS * k or not _is_doubtful(few, few_weights, centers, rng):
         return ()
     if rows.shape[0] > _SOME_ROWS:
         some = _sampled(rows, weights, _SOME_ROWS, rng)
@@ -106,7 +106,8 @@ def _is_doubtful(few: Floats, weights: Floats, centers: Floats, rng: np.random.G
     """Whether a single shuffle is, or one of its clusters, almost as compact as the rows."""
     centers = np.ascontiguousarray(centers, dtype=np.float64)
     shuffle = rng.permuted(few, axis=0)
-    own, other = (spread_around(each, weights, centers) for each in (few, shuffle))
+    own = spread_around(few, weights, centers, LEAST_ROWS)
+    other = spread_around(shuffle, weights, centers)
     with np.errstate(invalid="ignore"):
         if (own > _CLEAR * other).any():
             return True

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 _CLEAR_GAP = 4.0  # differences of shuffles, by which clusters that cost less are more compact
 _LEAST_GAP = 0.02  # of the cost, at least
+LEAST_ROWS = 5  # of a cluster, among the rows looked at; fewer say nothing about its spread
 _FAR = 1.25  # times the cost: a shuffle that costs more is not looked at to the end
 
 
@@ -142,7 +143,7 @@ def compare_with_shuffles(
         return least_cost(table, weights, k, rng, n_starts, effort.rounds, aim)
 
     cost = cost_of(rows, effort.starts)
-    own = spread_around(rows, weights, start)
+    own = spread_around(rows, weights, start, least=LEAST_ROWS)
     shuffled_costs: list[float] = []
     spreads: list[Floats] = []
     while len(spreads) < effort.shuffles and not _as_cheap(cost, shuffled_costs):
@@ -257,11 +258,21 @@ def least_cost(
     return _core.kmeans_cost(rows, weights, k, draws, rounds, aim)
 
 
-def spread_around(rows: Floats, weights: Floats, centers: Floats) -> Floats:
-    """Mean squared distance to each center of the rows nearest to it; NaN without rows."""
+def spread_around(rows: Floats, weights: Floats, centers: Floats, least: int = 1) -> Floats:
+    """Mean squared distance to each center of the rows nearest to it; NaN with too few rows.
+
+    Examples
+    --------
+    >>> rows, centers = np.array([[0.0], [1.0], [9.0]]), np.array([[0.0], [9.0]])
+    >>> spread_around(rows, np.ones(3), centers).tolist()
+    [0.5, 0.0]
+    >>> spread_around(rows, np.ones(3), centers, least=2).tolist()
+    [0.5, nan]
+    """
     squares, nearest = _core.nearest_centers(as_points(rows), centers, 1)
     k = len(centers)
     weight = np.bincount(nearest, weights, minlength=k)
     total = np.bincount(nearest, weights * squares, minlength=k)
-    spread: Floats = np.divide(total, weight, out=np.full(k, np.nan), where=weight > 0)
+    enough = (weight > 0) & (np.bincount(nearest, minlength=k) >= least)
+    spread: Floats = np.divide(total, weight, out=np.full(k, np.nan), where=enough)
     return spread

@@ -31,12 +31,16 @@ struct Edges {
   Edges() { at.fill(kInfinity); }
 };
 
-enum class Kind { unit, edges, sparse };
+// Edges of whole numbers that lie close together: the bin of each is looked up. As many as fit the
+// nearest cache, with the flags beside them.
+constexpr std::int64_t kMostWhole = sized(8192, 16);
+
+enum class Kind { unit, whole, edges, sparse };
 
 // How one feature is binned, and what has been learnt of its bins.
 struct Plan {
   Kind kind = Kind::edges;
-  double base = 0.0;           // unit: bin b holds the value base + b
+  double base = 0.0;  // unit: bin b holds the value base + b; whole: the first of the table
   double default_value = 0.0;  // sparse
   Edges edges;
   bool failed = false;  // the sample misled: a value does not fit
@@ -44,6 +48,7 @@ struct Plan {
   bool whole = true;                       // edges: all values are integers
   std::uint8_t least = 255, greatest = 0;  // unit: codes that occur
   std::array<double, Bins::kMax> low, high;
+  std::vector<std::uint8_t> code_of, occurs;  // whole: of the values base, base + 1, ...
   std::vector<Row> rows;  // sparse: rows that differ from the default, and their values
   std::vector<double> values;
 
@@ -112,22 +117,31 @@ void isolate_value(Edges& edges, double value, int max_bins) {
   std::copy(all.begin(), all.end(), edges.at.begin());
 }
 
-// n <= kTileRows. What does not fit leaves an error behind: a fraction, an excess or a NaN.
-TM_CLONES bool code_unit(const double* TM_RESTRICT v, std::int64_t n, double base,
-                         std::uint8_t* TM_RESTRICT codes) {
-  std::int32_t whole[kTileRows];
+// How far whole numbers are above the base, 0 to n_values - 1. False if one does not fit: it leaves
+// an error behind, a fraction, an excess or a NaN.
+TM_CLONES bool units_above(const double* TM_RESTRICT v, std::int64_t n, double base,
+                           std::int64_t n_values, std::int32_t* TM_RESTRICT whole) {
+  const auto last = static_cast<double>(n_values - 1);
   double error = 0.0;
 #pragma omp simd reduction(+ : error)
   for (std::int64_t i = 0; i < n; ++i) {
     const double u = v[i] - base;
     const double floored = u > 0.0 ? u : 0.0;  // 0 for a NaN too, which must not be cast
-    const double clipped = floored > 255.0 ? 255.0 : floored;
+    const double clipped = floored > last ? last : floored;
     whole[i] = static_cast<std::int32_t>(clipped);
     error += std::abs((base + static_cast<double>(whole[i])) - v[i]);  // base + whole is exact
   }
+  return error == 0.0;
+}
+
+// n <= kTileRows.
+TM_CLONES bool code_unit(const double* TM_RESTRICT v, std::int64_t n, double base,
+                         std::uint8_t* TM_RESTRICT codes) {
+  std::int32_t whole[kTileRows];
+  const bool fit = units_above(v, n, base, 256, whole);
 #pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) codes[i] = static_cast<std::uint8_t>(whole[i]);
-  return error == 0.0;
+  return fit;
 }
 
 TM_CLONES void code_range(const std::uint8_t* TM_RESTRICT codes, std::int64_t n,
@@ -159,6 +173,39 @@ TM_CLONES void code_edges(const double* TM_RESTRICT v, std::int64_t n,
     const std::int64_t group = edges_below(every, v[i]);
     codes[i] = static_cast<std::uint8_t>(16 * group + edges_below(edges + 16 * group, v[i]));
   }
+}
+
+// n <= kTileRows. The same codes as those of code_edges, from the plan's table.
+bool code_whole(const double* v, std::int64_t n, Plan& plan, std::uint8_t* codes) {
+  std::int32_t whole[kTileRows];
+  const bool fit =
+      units_above(v, n, plan.base, static_cast<std::int64_t>(plan.code_of.size()), whole);
+  const std::uint8_t* code_of = plan.code_of.data();
+  std::uint8_t* occurs = plan.occurs.data();
+  for (std::int64_t i = 0; i < n; ++i) {
+    codes[i] = code_of[whole[i]];
+    occurs[whole[i]] = 1;
+  }
+  return fit;
+}
+
+// Look codes up where the sample is of whole numbers that lie close together, with room on both
+// sides for those it did not see.
+void plan_whole(const std::vector<double>& sorted, Plan& plan) {
+  const double span = sorted.back() - sorted.front() + 1.0;
+  const double size = std::min(2.0 * span, static_cast<double>(kMostWhole));
+  if (span > size || std::abs(sorted.front()) + size > 1e15 ||
+      !is_integral(sorted.data(), static_cast<std::int64_t>(sorted.size())))
+    return;
+  plan.kind = Kind::whole;
+  plan.base = sorted.front() - std::floor((size - span) / 2.0);
+  if (plan.base < 0.0 && sorted.front() >= 0.0) plan.base = 0.0;  // counts have no other side
+  std::vector<double> values(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = plan.base + static_cast<double>(i);
+  plan.code_of.resize(values.size());
+  plan.occurs.assign(values.size(), 0);
+  code_edges(values.data(), static_cast<std::int64_t>(values.size()), plan.edges.at.data(),
+             plan.code_of.data());
 }
 
 TM_CLONES void subtract(std::uint8_t* codes, std::int64_t n, std::uint8_t by) {
@@ -211,6 +258,7 @@ void plan_feature(std::vector<double>& sample, Plan& plan) {
   } else {
     std::sort(sample.begin(), sample.end());
     plan.edges = choose_edges(sample, kMostBins);
+    plan_whole(sample, plan);
     for (std::size_t i = 0, j; i < sample.size(); i = j) {
       for (j = i; j < sample.size() && sample[j] == sample[i];) ++j;
       if (static_cast<std::int64_t>(j - i) > most) {
@@ -243,6 +291,9 @@ void code_rows(const double* v, std::int64_t r0, std::int64_t n, Plan& plan, std
       plan.failed = !code_unit(v, n, plan.base, codes + r0);
       code_range(codes + r0, n, plan.least, plan.greatest);
       break;
+    case Kind::whole:
+      plan.failed = !code_whole(v, n, plan, codes + r0);
+      break;
     case Kind::edges:
       plan.finite = all_finite(v, n) && plan.finite;
       plan.whole = plan.whole && is_integral(v, n);
@@ -270,7 +321,13 @@ struct Column {
   bool finite = true, whole = true;
 };
 
-void finish_dense(const Plan& plan, std::int64_t n, Column& column) {
+void finish_dense(Plan& plan, std::int64_t n, Column& column) {
+  for (std::size_t i = 0; i < plan.occurs.size(); ++i) {  // ascending
+    if (!plan.occurs[i]) continue;
+    const double value = plan.base + static_cast<double>(i);
+    plan.low[plan.code_of[i]] = std::min(plan.low[plan.code_of[i]], value);
+    plan.high[plan.code_of[i]] = value;
+  }
   if (plan.kind == Kind::unit) {
     subtract(column.codes.get(), n, plan.least);
     for (int b = plan.least; b <= plan.greatest; ++b) column.low.push_back(plan.base + b);

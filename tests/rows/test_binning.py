@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from treemeans import _core
+from treemeans import ExKMC, _core
 from treemeans.rows import as_points
 
 N = 3000  # more rows than are sampled to choose the bins
@@ -23,6 +23,7 @@ COLUMNS = {
     "bytes": lambda rng: rng.integers(0, 200, N).astype(float),
     "negative integers": lambda rng: rng.integers(-50, 50, N).astype(float),
     "wide integers": lambda rng: rng.integers(-5000, 5000, N).astype(float),
+    "close integers": lambda rng: rng.integers(900, 3000, N).astype(float),
     "mostly constant": mostly_constant,
     "constant": lambda rng: np.full(N, 2.0),
 }
@@ -98,3 +99,21 @@ def test_threads_make_the_same_bins():
     X = np.column_stack([column(rng) for column in COLUMNS.values()] * 8)
     one, two = bins_of(X), bins_of(X, 2)
     assert (one.n_bytes, one.n_bins, one.n_dense) == (two.n_bytes, two.n_bins, two.n_dense)
+
+
+@pytest.mark.parametrize("far", [None, 10_000.0, -10_000.0, 0.5])
+def test_whole_numbers_are_cut_like_others(far):
+    """Bins of whole numbers are looked up; those of the same numbers halved are searched for.
+
+    A far value, or a fraction, that the sample did not see does not fit the table.
+    """
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.poisson(900, N), rng.integers(-700, 800, N)]).astype(float)
+    if far is not None:
+        X[1234, 0] = far
+    centers = X[[5, 50, 500, 700, 900]]
+    whole = ExKMC(5, max_leaf_nodes=20, reference=centers).fit(X)
+    halved = ExKMC(5, max_leaf_nodes=20, reference=centers / 2).fit(X / 2)
+    np.testing.assert_array_equal(whole.tree_.feature, halved.tree_.feature)
+    np.testing.assert_array_equal(whole.tree_.threshold, halved.tree_.threshold * 2)
+    np.testing.assert_array_equal(whole.labels_, halved.labels_)

@@ -555,6 +555,7 @@ class ExKMC(TreeEstimator):
         short = bool(self.round_thresholds)
         self._fit_result, rounds = fit_partitioned(rows, options, short=short)
         self.__dict__.pop("schema_", None)
+        self.__dict__.pop("_loaded_reads_by_name", None)
         if rows.schema is not None:
             self.schema_ = rows.schema
         self.n_iter_ = 1 + rounds

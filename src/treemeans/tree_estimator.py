@@ -161,6 +161,7 @@ class TreeEstimator(TreeModel):
         if not reset:
             return super()._validate(X, reset=False, unseen=unseen)
         self.__dict__.pop("schema_", None)
+        self.__dict__.pop("_loaded_reads_by_name", None)
         refuse_no_table(X)
         self._encoded_table = encode_table(X)
         if self._encoded_table is None:

@@ -545,9 +545,12 @@ class TreeModel(
     def _reads_by_name(self) -> bool:
         """Whether the model was fitted to some columns of a frame, and finds them by their names.
 
-        That is so if a column was left out, too, as one without values.
+        That is so if a column was left out, too, as one without values. A loaded model has no
+        ``schema_``; its file says whether it had one that left out columns of numbers.
         """
-        prepared = hasattr(self, "schema_") or hasattr(self, "preparation_")
+        prepared = any(
+            hasattr(self, name) for name in ("schema_", "preparation_", "_loaded_reads_by_name")
+        )
         return self._fit_result.is_encoded or (prepared and hasattr(self, "feature_names_in_"))
 
     def _reads_as_is(self, X: Any, reset: bool) -> bool:

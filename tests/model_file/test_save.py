@@ -56,6 +56,20 @@ def test_a_loaded_model_is_the_model(name, tmp_path):
     assert saved(again, tmp_path, "again.json").read_bytes() == path.read_bytes()
 
 
+def test_a_loaded_model_leaves_out_the_columns_that_its_fit_left_out(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"empty": [np.nan] * 4, "height": [1, 1, 12, 12]})
+    with pytest.warns(UserWarning, match="empty"):
+        model = ExKMC(reference=[0, 0, 1, 1], cost="labels").fit(X)
+    path = saved(model, tmp_path)
+    again = load(path)
+    assert again.predict(X).tolist() == again.with_leaves(2).predict(X).tolist() == [0, 0, 1, 1]
+    assert saved(again, tmp_path, "again.json").read_bytes() == path.read_bytes()
+    every = again.fit(X[["height"]].assign(width=[3, 4, 5, 9]))  # nothing of the file is left
+    with pytest.raises(ValueError, match="empty"):
+        every.predict(X.assign(width=1))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_distances_and_scores(name, tmp_path):
     model, X = case(name)

@@ -134,6 +134,12 @@ def _grow(
     if limits.feature_costs is not None:
         with np.errstate(over="ignore"):  # an infinite price forbids, as a very high one does
             prices = limits.feature_costs[features] * sampled_cost
+    if weights is not None:
+        # Squares of weighted sums overflow for weights of 1e137 beside values of 1e18. A power of
+        # two changes no digit of them, and no choice between cuts.
+        exponent = -int(np.frexp(weights.max())[1])
+        with np.errstate(over="ignore", under="ignore"):
+            weights, prices = np.ldexp(weights, exponent), np.ldexp(prices, exponent)
     search = _core.Kauri(
         growing.table.points,
         space,

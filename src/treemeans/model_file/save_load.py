@@ -164,6 +164,11 @@ def _text(model: Any) -> str:
 def _document(model: Any) -> dict[str, Any]:
     names = getattr(model, "feature_names_in_", None)
     rounds = getattr(model, "n_iter_", None)
+    record = model._fit_result
+    # Follows from the columns or from the preparation in all other models.
+    says_by_name = (
+        model._reads_by_name and not record.is_encoded and record.reference.pipeline is None
+    )
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -172,7 +177,8 @@ def _document(model: Any) -> dict[str, Any]:
         "n_leaves": int(model.n_leaves_),
         "n_iter": None if rounds is None else int(rounds),
         "feature_names": None if names is None else [str(name) for name in names],
-        **write_fit(model._fit_result),
+        **({"reads_by_name": True} if says_by_name else {}),
+        **write_fit(record),
     }
 
 
@@ -191,6 +197,8 @@ def _model(document: Any) -> Any:
     if not entries.is_null("feature_names"):
         names = entries.texts("feature_names", len(record.columns))
         model.feature_names_in_ = np.array(names, dtype=object)
+    if entries.has("reads_by_name") and entries.flag("reads_by_name"):
+        model._loaded_reads_by_name = True
     if not entries.is_null("n_iter"):
         model.n_iter_ = entries.integer("n_iter", 0, _MOST)
     sizes = record.path["n_leaves"]

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from treemeans.columns import plain_columns
 from treemeans.columns.detect_columns import detect_columns, detect_more
 from treemeans.fit_result import FitResult
 from treemeans.growth.expansion import expand
@@ -19,6 +18,7 @@ from treemeans.partitioned.clustering.partitioned_reference import (
     centers_in_columns,
     fit_reference_on,
 )
+from treemeans.partitioned.column_inference import accept_missing
 from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.partition_costs import CostTableBuilder, SumCosts
 from treemeans.partitioned.readers.pass_timer import PassTimer
@@ -136,7 +136,7 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
     step = SummarizeRows(size, accepts_missing=accepted)
     summary = rows.map_reduce(step)
     if summary.n_missing.any() and rows.columns is None:
-        _accept_missing(rows)
+        accept_missing(rows)
         summary = rows.map_reduce(step)
     rows.first_rows = summary.first_rows(rows.n_partitions)
     rows.expect_passes(_passes_for_reference(options) + _passes_for_tree(options))
@@ -179,22 +179,6 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
         kinds,
         placed,
     )
-
-
-def _accept_missing(rows: PartitionedRows) -> None:
-    """Read numbers of which some are missing as a table that is not all numbers.
-
-    What is missing from an array may be a mistake; it is accepted only where a pipeline takes it.
-    """
-    if not rows.can_infer:
-        rows.columns = plain_columns(rows.n_features, rows.names)
-        return
-    n_features = rows.n_features
-    rows.infer_columns()
-    if rows.n_features != n_features:
-        assert rows.schema is not None
-        names = ", ".join(repr(plan.name) for plan in rows.schema.left_out[:8])
-        raise ValueError(f"{names} cannot be used, such as a column without values; drop it.")
 
 
 def _refuse_mixed_refinement(data: PartitionedData) -> None:

@@ -570,7 +570,7 @@ class ExKMC(TreeEstimator):
         if rows.names is not None:
             self.feature_names_in_ = rows.names
         base, limits, allowed = self._plan(rows.n_features)
-        check_base(base)
+        check_base(base, rows.gather_bytes)
         cost = self._partitioned_cost()
         self._refuse_partitioned_refinement(cost)
         label_names: tuple[str, ...] = ()

@@ -29,7 +29,8 @@ BASES = ["imm", "none", "exgreedy", "emn", "kdtree", "random", "cart", "kauri", 
 
 
 @pytest.fixture(autouse=True)
-def one_core():
+def one_core(monkeypatch):
+    monkeypatch.setattr(ListedPartitions, "gather_bytes", GATHER_BYTES)
     with dask.config.set(scheduler="synchronous"):
         yield
 

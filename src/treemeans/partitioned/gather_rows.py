@@ -92,7 +92,8 @@ class GatherRows(MapReduceStep[PartitionRows]):
     def map(self, partition: Partition) -> PartitionRows:
         """Check the rows of one partition, and return them."""
         X = partition.X
-        n_bytes = bytes_in_memory(*X.shape, X.dtype.itemsize, self.n_clusters)
+        n_rows, n_features = X.shape
+        n_bytes = bytes_in_memory(n_rows, n_features, X.dtype.itemsize, self.n_clusters)
         if n_bytes > self.share:
             return PartitionRows(n_bytes)
         missing = False
@@ -159,7 +160,12 @@ def gather(rows: PartitionedRows, reference: Any, n_clusters: int | None) -> Gat
         elif found.missing:  # of an array: it was accepted because a pipeline takes it
             rows.columns = plain_columns(rows.n_features)
         found = _gathered(rows, reference, n_clusters)
-    return None if found is None else _as_table(rows, found)
+    if found is None:
+        return None
+    assert found.X is not None
+    arrays, raw, weights = list(found.X), found.raw, found.weights
+    del found  # so that each array is freed as soon as it is copied
+    return _as_table(rows, _stacked(arrays), raw, weights)
 
 
 def _gathered(
@@ -174,13 +180,31 @@ def _gathered(
     return None if found.X is None else found
 
 
-def _as_table(rows: PartitionedRows, found: PartitionRows) -> GatheredTable | None:
-    assert found.X is not None
-    X = found.X[0] if len(found.X) == 1 else np.concatenate(found.X)
-    raw = _joined(found.raw, X)
+def _stacked(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """All rows in one array; the list is emptied on the way, so that memory holds them once."""
+    if len(arrays) == 1:
+        return arrays[0]
+    n_rows = sum(len(array) for array in arrays)
+    X = np.empty((n_rows, arrays[0].shape[1]), dtype=np.result_type(*arrays))
+    first = 0
+    arrays.reverse()
+    while arrays:
+        array = arrays.pop()
+        X[first : first + len(array)] = array
+        first += len(array)
+    return X
+
+
+def _as_table(
+    rows: PartitionedRows,
+    X: NDArray[Any],
+    raws: tuple[Any, ...],
+    weight_arrays: tuple[NDArray[np.float64], ...],
+) -> GatheredTable | None:
+    raw = _joined(raws, X)
     if raw is None:
         return None
-    weights = np.concatenate(found.weights) if found.weights else None
+    weights = np.concatenate(weight_arrays) if weight_arrays else None
     encoded = None
     if rows.columns is not None:
         schema = TableSchema((), len(X)) if rows.schema is None else rows.schema

@@ -21,7 +21,7 @@ from treemeans.partitioned.clustering.partitioned_reference import (
 from treemeans.partitioned.column_inference import accept_missing
 from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.partition_costs import CostTableBuilder, SumCosts
-from treemeans.partitioned.readers.pass_timer import PassTimer
+from treemeans.partitioned.readers.pass_timer import PassTimer, bytes_in_words
 from treemeans.partitioned.row_summary import SummarizeRows
 from treemeans.partitioned.tree_growth.center_places import place_centers
 from treemeans.partitioned.tree_growth.code_edges import (
@@ -31,7 +31,7 @@ from treemeans.partitioned.tree_growth.code_edges import (
     EncodeRows,
 )
 from treemeans.partitioned.tree_growth.leaf_statistics import measure_leaves
-from treemeans.partitioned.tree_growth.partitioned_base_tree import follow_tree, grow_imm
+from treemeans.partitioned.tree_growth.partitioned_base_tree import follow_tree, grow_emn, grow_imm
 from treemeans.partitioned.tree_growth.partitioned_data import MixedColumns, PartitionedData
 from treemeans.partitioned.tree_growth.partitioned_tree import PASS_BYTES, PartitionedTree
 from treemeans.partitioned.tree_refinement.partitioned_refinement import (
@@ -50,7 +50,7 @@ from treemeans.validation import (
     warn_if_empty,
 )
 
-BASES = ("imm", "none")
+BASES = ("imm", "emn", "none")
 """Base trees that can be grown in passes, besides a given tree."""
 
 _SAMPLE_VALUES = 2**20  # of the row sample of the first pass, about
@@ -75,12 +75,17 @@ class PartitionedFitOptions:
     scale: str = "auto"
 
 
-def check_base(base_tree: str | ThresholdTree) -> None:
-    """Refuse a base tree that needs all rows in one memory."""
+def check_base(base_tree: str | ThresholdTree, gather_bytes: int) -> None:
+    """Refuse a base tree that needs all rows in one memory.
+
+    ``gather_bytes``: up to which rows would have been gathered there.
+    """
     if isinstance(base_tree, str) and base_tree not in BASES:
         raise ValueError(
-            f'base_tree="{base_tree}" needs all rows in one memory; with partitioned rows it must '
-            'be "imm", "none" or a tree.'
+            f'base_tree="{base_tree}" needs all rows in one memory, and only rows whose fit takes '
+            f"at most {bytes_in_words(gather_bytes)} (and a quarter of the available memory) are "
+            'gathered there; use "imm", "emn", "none" or a tree, or raise that size: '
+            'dask.config.set({"treemeans.gather": "8 GB"}), or gather_bytes of open_parts(...).'
         )
 
 
@@ -210,6 +215,8 @@ def grow_tree(
         follow_tree(tree, options.base_tree)
     elif options.base_tree == "imm":
         grow_imm(tree, quiet)
+    elif options.base_tree == "emn":
+        grow_emn(tree, quiet)
     tree.settle()
     tree.begin_expansion()
     expand(tree, tree.leaves, max_leaves, tree.least_cut)
@@ -230,7 +237,7 @@ def _passes_for_tree(options: PartitionedFitOptions, n_clusters: int | None = No
     """About how many passes the tree takes: two or three for each level that is grown."""
     k = options.n_clusters or n_clusters or DEFAULT_CLUSTERS
     levels = 2 + math.log2(max(options.max_leaf_nodes or 2 * k, k) / k)
-    if options.base_tree == "imm":
+    if options.base_tree in ("imm", "emn"):
         levels += 1.5 * math.log2(k) if k > 1 else 0
     passes = 2 + round(2.5 * levels)
     return passes if options.refining is None else passes + options.refining.passes(2 * k)

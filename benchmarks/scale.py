@@ -160,6 +160,7 @@ class Setting:
     source : "memory", "file" of bare numbers, "drawn" anew, or "parquet"
     given_centers : whether centers are given or found by k-means over the partitions
     limit : bytes of data that the process may have; 0: any
+    gathers : whether rows that fit into memory are gathered there; otherwise the fit is in passes
     """
 
     rows: int = 1_000_000
@@ -172,6 +173,7 @@ class Setting:
     source: str = "file"
     given_centers: bool = True
     limit: int = 0
+    gathers: bool = False
 
     @property
     def mixture(self) -> Mixture:
@@ -186,7 +188,9 @@ class Setting:
     @property
     def in_memory(self) -> Setting:
         """The same tree, built from a table in memory."""
-        return replace(self, partitions=1, workers=1, where="memory", source="memory", limit=0)
+        return replace(
+            self, partitions=1, workers=1, where="memory", source="memory", limit=0, gathers=False
+        )
 
 
 def sweeps(quick: bool) -> dict[str, list[Setting]]:
@@ -306,13 +310,18 @@ def _open(setting: Setting) -> tuple[Any, dict[str, Any]]:
         from treemeans.partitioned.readers.pass_timer import PassTimer
 
         partitions, found = _counted(open_parts(mixture.parquet(TABLES)))
+        if setting.gathers:
+            return partitions, found
         found["said"] = []
         return PassTimer(partitions, found["said"].append), found
     from treemeans.partitioned.readers.dask_partitions import DaskPartitions
 
     read = None if setting.source == "drawn" else mixture.stored(TABLES)
     X = mixture.dask(setting.partitions, read)
-    return _counted(DaskPartitions.of(X.persist() if setting.source == "memory" else X))
+    partitions = DaskPartitions.of(X.persist() if setting.source == "memory" else X)
+    if not setting.gathers:
+        partitions.gather_bytes = 0
+    return _counted(partitions)
 
 
 def _counted(partitions: Any) -> tuple[Any, dict[str, Any]]:

@@ -16,6 +16,7 @@ from treemeans.growth import grow
 from treemeans.growth.limited_growth import LimitedTree, grow_within_limits
 from treemeans.limits import Limits
 from treemeans.optimal.prove import ProofBudget, prove
+from treemeans.partitioned.gather_rows import GatheredTable, gather
 from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.partitioned_fit import PartitionedFitOptions, check_base, fit_partitioned
 from treemeans.partitioned.readers.dask_partitions import DaskPartitions, is_dask
@@ -24,6 +25,7 @@ from treemeans.partitioned.tree_refinement.partitioned_refinement import RefineS
 from treemeans.progress import Progress
 from treemeans.reference import Reference, kind_of
 from treemeans.reference.given_costs import warn_if_forbidden
+from treemeans.reference.given_labels import is_labels
 from treemeans.refine import Budget, refine
 from treemeans.refine.limited_refinement import LimitedRefinement
 from treemeans.renamed_parameters import DEPRECATED, given, warn_renamed
@@ -353,12 +355,17 @@ class ExKMC(TreeEstimator):
         check_parameters(self)
         model = copy.copy(self)  # a fit that fails leaves no attributes
         partitioned = as_partitioned(X, sample_weight)
+        gathered = None
         if partitioned is not None:
             model._refuse_partitioned_limits(groups)
-            model._fit_partitioned(partitioned)
-            self.__dict__ = model.__dict__
-            return self
-        raw, X = X, model._validate(X, reset=True)
+            gathered = model._gather(partitioned)
+            if gathered is None:
+                model._fit_partitioned(partitioned)
+                self.__dict__ = model.__dict__
+                return self
+            raw, X, sample_weight = gathered.raw, gathered.X, gathered.weights
+        else:
+            raw, X = X, model._validate(X, reset=True)
         base, limits, allowed = model._plan(X.shape[1])
         group_data = model._group_data(groups, raw, X)
         if group_data is not None:
@@ -414,9 +421,14 @@ class ExKMC(TreeEstimator):
             growing = refined
         if group_data is not None:
             result = group_data.figures(result, data.weights)
-        model._finish(result, growing, data, raw)
+        if gathered is None:
+            model._finish(result, growing, data, raw)
+        else:
+            model._finish(result, growing, data, raw, (gathered.dates, gathered.booleans))
         if reference.costs is not None:
             warn_if_forbidden(reference.costs, model.labels_)
+        if gathered is not None:
+            model._forget_rows()
         self.__dict__ = model.__dict__
         return self
 
@@ -489,8 +501,40 @@ class ExKMC(TreeEstimator):
         protected = check_protected(self.protected)
         return base, limits, without_protected(allowed, protected, n_features, names)
 
+    def _gather(self, rows: PartitionedRows) -> GatheredTable | None:
+        """Rows in partitions that fit into one memory, as `_validate` takes rows in memory."""
+        rows.n_jobs = self.n_jobs
+        self._partitioned_cost()
+        if is_dask(self.reference) or is_labels(self.reference):
+            return None  # labels stay with their partitions
+        try:
+            if rows.needs_schema:
+                rows.infer_columns()
+            gathered = gather(rows, self.reference, self.n_clusters)
+        except BaseException:
+            rows.release()
+            raise
+        if gathered is None:
+            return None
+        rows.release()
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.pop("schema_", None)
+        self._encoded_table = gathered.encoded
+        self.n_features_in_ = rows.n_features
+        if gathered.encoded is not None:
+            self._take_in(gathered.encoded)
+        elif rows.names is not None:
+            self.feature_names_in_ = rows.names
+        return gathered
+
+    def _forget_rows(self) -> None:
+        """Drop the labels of rows that were gathered: predict gives them where the rows are."""
+        self._fit_result = replace(self._fit_result, leaf_of_row=None, reference_labels=None)
+        for of_rows in ("labels_", "reference_labels_"):
+            self.__dict__.pop(of_rows, None)
+
     def _partitioned_cost(self) -> str:
-        """The cost, if passes over partitions can measure it."""
+        """The cost, if it is one that partitioned rows can have."""
         costs: tuple[str, ...] = ("auto", "kmeans", "kmedians", "cosine")
         if is_dask(self.reference) and self.cost == "labels":
             costs = ("labels",)
@@ -501,7 +545,10 @@ class ExKMC(TreeEstimator):
             )
         if is_dask(self.reference) and self.cost != "labels":
             raise ValueError('Labels of partitioned rows need cost="labels".')
-        kind = kind_of(self.reference) if self.cost == "auto" else self.cost
+        return kind_of(self.reference) if self.cost == "auto" else self.cost
+
+    def _refuse_partitioned_refinement(self, kind: str) -> None:
+        """Refuse what passes cannot do, and would be possible if the rows were in one memory."""
         if kind in ("kmedians", "cosine", "labels") and self.refine != "none":
             raise ValueError(
                 f'refine="{self.refine}" with cost="{kind}" needs all rows in one memory; use '
@@ -512,7 +559,6 @@ class ExKMC(TreeEstimator):
                 'feature_costs with cost="labels" need all rows in one memory; pass an array of a '
                 "sample of the rows."
             )
-        return kind
 
     def _fit_partitioned(self, rows: PartitionedRows) -> None:
         """Reference, base tree and expansion in passes over the partitions."""
@@ -524,8 +570,9 @@ class ExKMC(TreeEstimator):
         if rows.names is not None:
             self.feature_names_in_ = rows.names
         base, limits, allowed = self._plan(rows.n_features)
-        check_base(base)
+        check_base(base, rows.gather_bytes)
         cost = self._partitioned_cost()
+        self._refuse_partitioned_refinement(cost)
         label_names: tuple[str, ...] = ()
         if isinstance(rows, DaskPartitions) and cost == "labels":
             label_names = rows.take_labels(self.reference, self.noise)

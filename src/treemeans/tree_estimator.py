@@ -191,11 +191,17 @@ class TreeEstimator(TreeModel):
         return encoded
 
     def _finish(
-        self, result: FitResult, growing: InMemoryTree | None, data: TrainingData, raw: Any
+        self,
+        result: FitResult,
+        growing: InMemoryTree | None,
+        data: TrainingData,
+        raw: Any,
+        known_types: tuple[list[str], list[str]] | None = None,
     ) -> None:
         """Find out how the columns read, round thresholds if asked for, set the attributes.
 
         ``growing`` knows the values beside its cuts; None where the tree of the result is another.
+        ``known_types``: names of the columns of dates and of booleans, where ``raw`` does not tell.
         """
         tree, table = result.tree, data.table
         if growing is None or len(data.costs.rows) < table.n_rows:
@@ -207,7 +213,7 @@ class TreeEstimator(TreeModel):
         encoded = self.__dict__.pop("_encoded_table")
         if encoded is None:
             names = getattr(self, "feature_names_in_", None)
-            dates, booleans = date_columns(raw), boolean_columns(raw)
+            dates, booleans = known_types or (date_columns(raw), boolean_columns(raw))
             columns = detect_columns(rows, names, dates, booleans, tree, seen)
         else:
             columns = detect_more(rows, encoded.columns, tree, seen)

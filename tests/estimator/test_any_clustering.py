@@ -1,5 +1,6 @@
 """References without centers, and costs that are given: labels, clusterers, mixtures, tables."""
 
+import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -338,7 +339,10 @@ def test_auto_is_the_cost_that_a_reference_lowers(reference, cost):
     assert by_auto._fit_result.cost == cost
     assert by_auto.inertia_ == by_name.inertia_
     rows = da.from_array(X, chunks=(50, X.shape[1]))
-    with pytest.raises(ValueError, match=f'cost="{cost}" needs all rows in one memory'):
+    with (
+        dask.config.set({"treemeans.gather": 0}),
+        pytest.raises(ValueError, match=f'cost="{cost}" needs all rows in one memory'),
+    ):
         ExKMC(3, reference=own.fit(X), refine="local").fit(rows)
 
 

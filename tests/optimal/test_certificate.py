@@ -177,9 +177,12 @@ def test_a_damaged_proof_is_refused(iris, tmp_path):
             treemeans.load(path)
 
 
-def test_partitioned_rows_are_refused(iris):
-    da = pytest.importorskip("dask.array")
-    with pytest.raises(ValueError, match="needs all rows in one memory"):
+def test_partitioned_rows_that_are_not_gathered_are_refused(iris):
+    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+    with (
+        dask.config.set({"treemeans.gather": 0}),
+        pytest.raises(ValueError, match="needs all rows in one memory"),
+    ):
         optimal(da.from_array(iris, chunks=(50, 4)), 3, 3)
 
 

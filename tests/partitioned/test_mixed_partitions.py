@@ -68,7 +68,7 @@ def some_weights(rng, n):
 
 def some_parameters(rng, n_features, k):
     parameters = {
-        "base_tree": str(rng.choice(["imm", "imm", "none"])),
+        "base_tree": str(rng.choice(["imm", "imm", "emn", "none"])),
         "max_leaf_nodes": k + int(rng.choice([0, 1, 4, 12])),
     }
     if rng.random() < 0.3:

@@ -155,8 +155,8 @@ def some_parameters(rng, n_features, k):
     return parameters
 
 
-def check_some(seed):
-    """A random problem in a random number of partitions."""
+def check_some(seed, **parameters):
+    """A random problem in a random number of partitions; ``parameters`` replace those drawn."""
     rng = np.random.default_rng(seed)
     X = some_table(rng)
     k = int(rng.choice([1, min(len(X), 6), rng.integers(1, min(len(X), 6) + 1)]))
@@ -166,7 +166,7 @@ def check_some(seed):
         n_partitions=int(rng.choice([1, 2, 7, 20])),
         weights=some_weights(rng, len(X)),
         seed=seed,
-        **some_parameters(rng, X.shape[1], k),
+        **some_parameters(rng, X.shape[1], k) | parameters,
     )
 
 
@@ -184,6 +184,15 @@ def test_random_tables_in_many_passes(seed, room):
     with pytest.MonkeyPatch.context() as patch:
         set_to(patch, **TIGHT | {"RESULT_BYTES": room})
         check_some(seed)
+
+
+@empty_clusters
+@examples(80)
+@given(st.integers(0, 2**32), st.sampled_from([1, 3000, 2**25]))
+def test_random_tables_with_emn(seed, room):
+    with pytest.MonkeyPatch.context() as patch:
+        set_to(patch, **TIGHT | {"RESULT_BYTES": room})
+        check_some(seed, base_tree="emn")
 
 
 # ---- one thing at a time -------------------------------------------------------------------------
@@ -257,13 +266,20 @@ def test_one_center():
     assert check(X, CENTERS[:1], max_leaf_nodes=5).n_leaves_ == 1
 
 
-@pytest.mark.parametrize("base_tree", ["imm", "none"])
+@pytest.mark.parametrize("base_tree", ["exgreedy", "kdtree", "random", "cart", "kauri", "best"])
+def test_base_trees_that_need_all_rows(base_tree):
+    sentence = 'base_tree="[a-z]+" needs all rows in one memory, and only .* at most 0.001 MB'
+    with pytest.raises(ValueError, match=sentence):
+        ExKMC(None, reference=CENTERS, base_tree=base_tree).fit(partitioned(X, 3))
+
+
+@pytest.mark.parametrize("base_tree", ["imm", "emn", "none"])
 def test_many_centers(base_tree):
     table, centers = blobs(800, k=40)
     check(table, centers, base_tree=base_tree, max_leaf_nodes=60)
 
 
-@pytest.mark.parametrize("base_tree", ["imm", "none"])
+@pytest.mark.parametrize("base_tree", ["imm", "emn", "none"])
 def test_as_many_centers_as_rows(base_tree):
     check(X[:12], X[:12], n_partitions=5, base_tree=base_tree, max_leaf_nodes=20)
 

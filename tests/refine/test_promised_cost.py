@@ -2,6 +2,7 @@
 
 import warnings
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def test_on_rows_in_parts(kind, n_rows, table):
     X, _, parameters = table
     parameters["base_tree"] = "imm"
     rows = da.from_array(X, chunks=(max(len(X) // 3, 1), -1))
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, dask.config.set({"treemeans.gather": 0}):
         if n_rows is not None:  # the search then sees a coreset
             patch.setattr(coreset, "MOST_VALUES", 1)
             patch.setattr(coreset, "_FEWEST_ROWS", n_rows)

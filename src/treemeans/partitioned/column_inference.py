@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treemeans.columns import plain_columns
 from treemeans.columns.encoded_table import check_schema
 from treemeans.columns.frame_values import open_frame
 from treemeans.columns.table_schema import (
@@ -55,3 +56,19 @@ def infer_from_frames(rows: PartitionedRows) -> None:
     rows.columns = rows.schema.columns
     rows.n_features = len(rows.columns)
     rows.names = np.array([column.name for column in rows.columns], dtype=object)
+
+
+def accept_missing(rows: PartitionedRows) -> None:
+    """Read numbers of which some are missing as a table that is not all numbers.
+
+    What is missing from an array may be a mistake; it is accepted only where a pipeline takes it.
+    """
+    if not rows.can_infer:
+        rows.columns = plain_columns(rows.n_features, rows.names)
+        return
+    n_features = rows.n_features
+    rows.infer_columns()
+    if rows.n_features != n_features:
+        assert rows.schema is not None
+        names = ", ".join(repr(plan.name) for plan in rows.schema.left_out[:8])
+        raise ValueError(f"{names} cannot be used, such as a column without values; drop it.")

@@ -17,6 +17,9 @@ from treemeans.partitioned.partition import Partition
 
 Result = TypeVar("Result")
 
+GATHER_BYTES = 2**31
+"""Rows whose fit takes at most as many bytes in one memory are gathered there."""
+
 
 class MapReduceStep(ABC, Generic[Result]):
     """What one pass computes: a small, picklable dataclass that is sent to every partition.
@@ -72,6 +75,10 @@ class PartitionedRows(ABC):
         of categories, and NaN for missing values; None for numbers
     first_rows : index of each partition's first row among all rows; None until they are counted
     n_jobs : number of reading threads, as joblib counts them; ignored where a scheduler decides
+    n_rows : number of rows, where that is known without a pass; otherwise None
+    value_bytes : bytes of a value, about, where ``n_rows`` is known
+    gather_bytes : rows that take no more than this in a fit in memory are gathered and fitted there
+        (`gather_rows`), if that is at most a quarter of the available memory; 0 for never
     """
 
     n_partitions: int
@@ -86,6 +93,9 @@ class PartitionedRows(ABC):
     columns: Columns | None = None
     first_rows: NDArray[np.int64] | None
     n_jobs: int | None = None
+    n_rows: int | None = None
+    value_bytes: int = 8
+    gather_bytes: int = GATHER_BYTES
 
     @abstractmethod
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from treemeans.columns import plain_columns
 from treemeans.columns.detect_columns import detect_columns, detect_more
 from treemeans.fit_result import FitResult
 from treemeans.growth.expansion import expand
@@ -19,9 +18,10 @@ from treemeans.partitioned.clustering.partitioned_reference import (
     centers_in_columns,
     fit_reference_on,
 )
+from treemeans.partitioned.column_inference import accept_missing
 from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.partition_costs import CostTableBuilder, SumCosts
-from treemeans.partitioned.readers.pass_timer import PassTimer
+from treemeans.partitioned.readers.pass_timer import PassTimer, bytes_in_words
 from treemeans.partitioned.row_summary import SummarizeRows
 from treemeans.partitioned.tree_growth.center_places import place_centers
 from treemeans.partitioned.tree_growth.code_edges import (
@@ -31,7 +31,7 @@ from treemeans.partitioned.tree_growth.code_edges import (
     EncodeRows,
 )
 from treemeans.partitioned.tree_growth.leaf_statistics import measure_leaves
-from treemeans.partitioned.tree_growth.partitioned_base_tree import follow_tree, grow_imm
+from treemeans.partitioned.tree_growth.partitioned_base_tree import follow_tree, grow_emn, grow_imm
 from treemeans.partitioned.tree_growth.partitioned_data import MixedColumns, PartitionedData
 from treemeans.partitioned.tree_growth.partitioned_tree import PASS_BYTES, PartitionedTree
 from treemeans.partitioned.tree_refinement.partitioned_refinement import (
@@ -50,7 +50,7 @@ from treemeans.validation import (
     warn_if_empty,
 )
 
-BASES = ("imm", "none")
+BASES = ("imm", "emn", "none")
 """Base trees that can be grown in passes, besides a given tree."""
 
 _SAMPLE_VALUES = 2**20  # of the row sample of the first pass, about
@@ -75,12 +75,17 @@ class PartitionedFitOptions:
     scale: str = "auto"
 
 
-def check_base(base_tree: str | ThresholdTree) -> None:
-    """Refuse a base tree that needs all rows in one memory."""
+def check_base(base_tree: str | ThresholdTree, gather_bytes: int) -> None:
+    """Refuse a base tree that needs all rows in one memory.
+
+    ``gather_bytes``: up to which rows would have been gathered there.
+    """
     if isinstance(base_tree, str) and base_tree not in BASES:
         raise ValueError(
-            f'base_tree="{base_tree}" needs all rows in one memory; with partitioned rows it must '
-            'be "imm", "none" or a tree.'
+            f'base_tree="{base_tree}" needs all rows in one memory, and only rows whose fit takes '
+            f"at most {bytes_in_words(gather_bytes)} (and a quarter of the available memory) are "
+            'gathered there; use "imm", "emn", "none" or a tree, or raise that size: '
+            'dask.config.set({"treemeans.gather": "8 GB"}), or gather_bytes of open_parts(...).'
         )
 
 
@@ -136,7 +141,7 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
     step = SummarizeRows(size, accepts_missing=accepted)
     summary = rows.map_reduce(step)
     if summary.n_missing.any() and rows.columns is None:
-        _accept_missing(rows)
+        accept_missing(rows)
         summary = rows.map_reduce(step)
     rows.first_rows = summary.first_rows(rows.n_partitions)
     rows.expect_passes(_passes_for_reference(options) + _passes_for_tree(options))
@@ -181,22 +186,6 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
     )
 
 
-def _accept_missing(rows: PartitionedRows) -> None:
-    """Read numbers of which some are missing as a table that is not all numbers.
-
-    What is missing from an array may be a mistake; it is accepted only where a pipeline takes it.
-    """
-    if not rows.can_infer:
-        rows.columns = plain_columns(rows.n_features, rows.names)
-        return
-    n_features = rows.n_features
-    rows.infer_columns()
-    if rows.n_features != n_features:
-        assert rows.schema is not None
-        names = ", ".join(repr(plan.name) for plan in rows.schema.left_out[:8])
-        raise ValueError(f"{names} cannot be used, such as a column without values; drop it.")
-
-
 def _refuse_mixed_refinement(data: PartitionedData) -> None:
     """Refuse to refine trees that cut by sets of categories, or send missing values."""
     columns = data.rows.columns
@@ -226,6 +215,8 @@ def grow_tree(
         follow_tree(tree, options.base_tree)
     elif options.base_tree == "imm":
         grow_imm(tree, quiet)
+    elif options.base_tree == "emn":
+        grow_emn(tree, quiet)
     tree.settle()
     tree.begin_expansion()
     expand(tree, tree.leaves, max_leaves, tree.least_cut)
@@ -246,7 +237,7 @@ def _passes_for_tree(options: PartitionedFitOptions, n_clusters: int | None = No
     """About how many passes the tree takes: two or three for each level that is grown."""
     k = options.n_clusters or n_clusters or DEFAULT_CLUSTERS
     levels = 2 + math.log2(max(options.max_leaf_nodes or 2 * k, k) / k)
-    if options.base_tree == "imm":
+    if options.base_tree in ("imm", "emn"):
         levels += 1.5 * math.log2(k) if k > 1 else 0
     passes = 2 + round(2.5 * levels)
     return passes if options.refining is None else passes + options.refining.passes(2 * k)

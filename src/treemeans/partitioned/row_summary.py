@@ -72,7 +72,7 @@ class SummarizeRows(MapReduceStep[RowSummary]):
         X = partition.X
         n_missing = np.zeros(X.shape[1], dtype=np.int64)
         if not partition.points.all_finite(1):
-            n_missing = _count_missing(partition, accepted=self.accepts_missing)
+            n_missing = count_missing(partition, accepted=self.accepts_missing)
         rng = np.random.default_rng([self.seed, partition.number])
         ranks = rng.random(partition.n_rows)
         kept = _lowest(ranks, self.size)
@@ -126,7 +126,7 @@ def _binary(X: NDArray[np.generic]) -> NDArray[np.bool_]:
     return np.asarray(binary, dtype=bool)
 
 
-def _count_missing(partition: Partition, *, accepted: bool) -> NDArray[np.int64]:
+def count_missing(partition: Partition, *, accepted: bool) -> NDArray[np.int64]:
     """Number of missing values by column; refuses infinity, and NaN if it is not accepted."""
     X = partition.X
     n_missing: NDArray[np.int64] = np.isnan(X).sum(axis=0, dtype=np.int64)

@@ -11,6 +11,7 @@ from treemeans.partitioned.readers.dask_partitions import (
     FAN_IN,
     DaskPartitions,
     TransferTotals,
+    most_gathered,
     reduce_replies,
 )
 from treemeans.partitioned.readers.dask_pass import DaskScheduler
@@ -37,6 +38,7 @@ class DaskParquetPartitions(DaskPartitions):
         self.names, self.dates, self.booleans = files.names, files.dates, files.booleans
         self.schema, self.columns = files.schema, files.columns
         self.n_rows, self.n_bytes = files.n_rows, files.n_bytes
+        self.value_bytes, self.gather_bytes = files.value_bytes, most_gathered()
 
     def _graph(self, task: PassTask) -> Any:
         """A task for each piece of the files, and a tree of merges."""

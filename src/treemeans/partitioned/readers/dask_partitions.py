@@ -23,6 +23,7 @@ from treemeans.partitioned.readers.task_fusion import fused
 from treemeans.reference.given_labels import is_noise, number_labels, plain_values
 
 _LABELS = "labels of the reference"  # the column that holds them next to those of X
+GATHER = "treemeans.gather"
 FAN_IN = 8  # replies that are merged at a time
 
 
@@ -76,6 +77,10 @@ class DaskPartitions(PartitionedRows):
         self.needs_schema = self.is_frame and not is_numbers_or_dates(X._meta)
         self._weights = None if sample_weight is None else self._partitioned(sample_weight)
         self._labels: LabelColumn | None = None
+        if not self.is_frame and not np.isnan(X.shape[0]):
+            self.n_rows = int(X.shape[0])
+            self.value_bytes = X.dtype.itemsize
+        self.gather_bytes = most_gathered()
 
     def infer_columns(self) -> None:
         """Find out in a pass what the columns of a data frame are, as for one in memory."""
@@ -237,6 +242,14 @@ class DaskPartitions(PartitionedRows):
             )
         divided = need("dask.array", "dask").from_array(weights, chunks=(self._rows.chunks[0],))
         return divided if self.scheduler.client is None else divided.persist()
+
+
+def most_gathered() -> int:
+    """The size up to which rows are gathered, as the user has set it in dask's configuration."""
+    given = need("dask", "dask").config.get(GATHER, None)
+    if given is None:
+        return PartitionedRows.gather_bytes
+    return int(need("dask.utils", "dask").parse_bytes(given))
 
 
 def map_array_chunk(rows: Any, weights: Any, task: PassTask, block_id: Any = None) -> PassReply:

@@ -28,6 +28,8 @@ class PassTimer(PartitionedRows):
     clock : gives seconds
     """
 
+    gather_bytes = 0  # who times passes wants passes
+
     def __init__(
         self,
         parts: PartitionedRows,
@@ -53,6 +55,7 @@ class PassTimer(PartitionedRows):
         self.schema, self.columns = parts.schema, parts.columns
         self.can_infer, self.needs_schema = parts.can_infer, parts.needs_schema
         self.has_raw_rows = parts.has_raw_rows
+        self.value_bytes = parts.value_bytes
 
     def infer_columns(self) -> None:
         """Find out what the columns are."""

@@ -64,6 +64,7 @@ class RereadPartitions(PartitionedRows):
         self.booleans = list(converter.booleans)
         self.schema, self.columns = converter.schema, converter.columns_of_rows
         self.has_raw_rows = self.schema is None
+        self.value_bytes = converter.dtype.itemsize
 
     def infer_columns(self) -> None:
         """Find out in a pass what the columns are, as for a data frame in memory.

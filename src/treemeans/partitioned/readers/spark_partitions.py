@@ -72,6 +72,8 @@ class SparkPartitions(PartitionedRows):
     weights : name of the column with the weights of the rows; empty without weights
     """
 
+    gather_bytes = 2**28  # what a driver of Spark takes from a job is bounded (1 GB by default)
+
     def __init__(self, X: Any, weights: str = "") -> None:
         if weights and weights not in X.columns:
             raise ValueError(

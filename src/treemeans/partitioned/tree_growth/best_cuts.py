@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.partitioned.tree_growth.bin_scores import NEVER, BinCut, BinScan, BinScore
+from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScan, BinScore
 from treemeans.partitioned.tree_growth.feature_bins import (
     FeatureBins,
     dividing_edges,
@@ -119,7 +119,7 @@ class NodeSearch:
             if scan is None:
                 continue
             if best is None:
-                hopeful = scan.bound < NEVER
+                hopeful = scan.bound < self.score.never
             else:
                 hopeful = scan.bound < best.cost
                 here, there = (self.score.group(feature), feature), best.rank[:2]

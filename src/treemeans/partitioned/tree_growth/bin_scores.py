@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,12 @@ class BinScan:
 
 
 class BinScore(ABC):
-    """What a search minimizes in one node."""
+    """What a search minimizes in one node.
+
+    ``never``: the bound of a bin that no cut may divide, above all costs.
+    """
+
+    never: ClassVar[int] = NEVER
 
     @abstractmethod
     def scan(self, feature: int, bins: FeatureBins) -> BinScan | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.growth.mistake_subsets import SubsetSearch
 from treemeans.limits import Limits
-from treemeans.partitioned.tree_growth.bin_scores import NEVER, BinCut, BinScan, BinScore, Counts
+from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScan, BinScore, Counts
 from treemeans.partitioned.tree_growth.feature_bins import FeatureBins
 
 Floats = NDArray[np.float64]
@@ -73,7 +74,7 @@ class MistakeScore(BinScore):
         goes_left = at <= low[:, None]
         mistakes = np.where(goes_left, self.totals - home, home).sum(axis=1)
         return BinScan(
-            self.cost(feature, mistakes),
+            self.cost(feature, mistakes, goes_left.sum(axis=1)),
             low,
             next_value(at, bins, low, passed),
             sums[passed],
@@ -84,11 +85,12 @@ class MistakeScore(BinScore):
     def _bounds(self, feature: int, at: Floats, bins: FeatureBins, home: Counts) -> Counts:
         """A center left of a bin has lost the rows right of it; one right of it, those before."""
         inside = (bins.low < bins.high) & (at.min() < bins.high) & (bins.low < at.max())
-        lost = np.where(at <= bins.low[:, None], self.totals - home[1:], home[:-1]).sum(axis=1)
-        return np.where(inside, self.cost(feature, lost), NEVER)
+        goes_left = at <= bins.low[:, None]  # no center is inside a bin: for all cuts inside it
+        lost = np.where(goes_left, self.totals - home[1:], home[:-1]).sum(axis=1)
+        return np.where(inside, self.cost(feature, lost, goes_left.sum(axis=1)), self.never)
 
-    def cost(self, feature: int, mistakes: Counts) -> Counts:
-        """Mistakes of cuts on a feature, and its price."""
+    def cost(self, feature: int, mistakes: Counts, n_left: Counts) -> Counts:
+        """Mistakes of cuts on a feature, and its price; ``n_left``: centers left of each."""
         return (mistakes << self.shift) + self.price(feature)
 
     def price(self, feature: int) -> int:
@@ -121,6 +123,35 @@ class MistakeScore(BinScore):
             found.codes,
             found.goes_left,
         )
+
+
+@dataclass(frozen=True)
+class BalancedMistakeScore(MistakeScore):
+    """Mistakes for each center on the side that has fewer of them (EMN).
+
+    Costs are integers in units of 1 / ``unit``, which every number of centers divides. They may be
+    longer than 64 bits, so that they are Python's. Columns of categories and columns with missing
+    values are not cut.
+    """
+
+    never: ClassVar[int] = 1 << 200
+    unit: int = 1
+
+    def scan(self, feature: int, bins: FeatureBins) -> BinScan | None:
+        """Score cuts of a column of numbers."""
+        return None if self.group(feature) else super().scan(feature, bins)
+
+    def subset(self, feature: int, sums: Counts, most: int | None) -> BinCut | None:
+        """No cut by categories: the quotient has no minimum cut."""
+        return None
+
+    def cost(self, feature: int, mistakes: Counts, n_left: Counts) -> Counts:
+        """Mistakes of cuts with so many centers on the left, and the price of the feature."""
+        fewer = np.maximum(np.minimum(n_left, len(self.members) - n_left), 1)
+        shares = np.array([self.unit // int(n) for n in fewer], dtype=object)
+        whole: Counts = mistakes.astype(object) << self.shift
+        cost: Counts = whole * shares + self.price(feature) * self.unit
+        return cost
 
 
 class _MissingScan:
@@ -172,7 +203,7 @@ class _MissingScan:
         missing_left = missing_left & np.isfinite(self.low)
         sums = self.sums[self.passed] + np.where(missing_left[:, None], self.missing, 0)
         return BinScan(
-            score.cost(self.feature, mistakes)[permitted],
+            score.cost(self.feature, mistakes, left.sum(axis=1))[permitted],
             self.low[permitted],
             self.high[permitted],
             sums[permitted],
@@ -192,7 +223,9 @@ class _MissingScan:
         lost = np.where(left, self.home[-1] - self.home[1:], self.home[:-1]).sum(axis=1)
         lost += np.where(left != side, self.lacking, 0).sum(axis=1)
         inside = (bins.low < bins.high) & left.any(axis=1) & ~left.all(axis=1)
-        return np.where(inside, self.score.cost(self.feature, lost), NEVER)
+        return np.where(
+            inside, self.score.cost(self.feature, lost, left.sum(axis=1)), self.score.never
+        )
 
 
 def next_value(centers: Floats, bins: FeatureBins, low: Floats, passed: NDArray[np.intp]) -> Floats:

@@ -1,4 +1,4 @@
-"""Base trees on partitioned rows: IMM, or a tree that the user gives."""
+"""Base trees on partitioned rows: IMM, EMN, or a tree that the user gives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treemeans.growth.separate_centers import separate
 from treemeans.partitioned.tree_growth.best_cuts import MakeScore
 from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore
 from treemeans.partitioned.tree_growth.histogram_pass import RowStats
-from treemeans.partitioned.tree_growth.mistake_bins import MistakeScore
+from treemeans.partitioned.tree_growth.mistake_bins import BalancedMistakeScore, MistakeScore
 from treemeans.partitioned.tree_growth.partitioned_tree import PartitionedTree
 from treemeans.progress import Progress
 from treemeans.tree import ThresholdTree
@@ -35,6 +35,18 @@ def grow_imm(tree: PartitionedTree, progress: Progress) -> None:
     search = PartitionedMistakeSearch(tree, by_feature, placed)
     separate(tree, by_feature, search, progress, placed if data.is_mixed else None)
     tree.forget_sums(row_stats)
+
+
+def grow_emn(tree: PartitionedTree, progress: Progress) -> None:
+    """Cut a tree of one leaf until every leaf holds one center, by balanced cuts (EMN)."""
+    data = tree.data
+    if not tree.comparable.any():
+        return  # as in memory: the expansion cuts columns of categories
+    by_feature = np.array(data.columns.T, order="C")
+    placed = np.flatnonzero(np.isfinite(by_feature[tree.comparable]).all(axis=0))
+    search = PartitionedMistakeSearch(tree, by_feature, placed, per_center=True)
+    separate(tree, by_feature, search, progress, placed)
+    tree.forget_sums(RowStats(data.weights_matter, of_labels=True))
 
 
 def _place_centers(
@@ -63,6 +75,8 @@ class PartitionedMistakeSearch:
     ----------
     by_feature : (n_features, k), the centers; NaN where one has no place
     placed : those that get a leaf
+    per_center : whether the mistakes are divided by the smaller number of centers on either side,
+        and a side without rows is no side (EMN)
     """
 
     def __init__(
@@ -70,8 +84,11 @@ class PartitionedMistakeSearch:
         tree: PartitionedTree,
         by_feature: NDArray[np.float64],
         placed: NDArray[np.intp],
+        *,
+        per_center: bool = False,
     ) -> None:
         self._tree = tree
+        self._unit = _least_multiple(len(placed)) if per_center else 0
         self._by_feature = by_feature
         self._open = {0: placed}
         self._found: dict[int, BinCut | None] = {}
@@ -84,7 +101,7 @@ class PartitionedMistakeSearch:
         cut = self._found[node]
         if cut is None:
             return None
-        found = cut.as_cut()
+        found = cut._replace(cost=cut.cost // max(self._unit, 1)).as_cut()
         self._goes_left = np.asarray(self._by_feature[cut.feature] <= found.threshold)
         assert cut.goes_left is not None
         self._goes_left[self._open[node]] = cut.goes_left
@@ -121,12 +138,16 @@ class PartitionedMistakeSearch:
         prices = limits.slot_prices(
             range(data.n_features), math.ldexp(float(data.total_weight), shift)
         )
-        limits = replace(limits, min_weight=limits.min_weight if limits.min_weight > 1 else 0)
+        if not self._unit:
+            limits = replace(limits, min_weight=limits.min_weight if limits.min_weight > 1 else 0)
         k, centers = data.n_clusters, self._by_feature[:, members]
+        kind, more = MistakeScore, dict[str, int]()
+        if self._unit:
+            kind, more = BalancedMistakeScore, {"unit": self._unit}
 
         def score(sums: NDArray[np.int64]) -> BinScore:
             weight = int(sums[k])
-            return MistakeScore(
+            return kind(
                 centers,
                 members,
                 sums[members],
@@ -137,9 +158,15 @@ class PartitionedMistakeSearch:
                 shift,
                 data.kinds.mixed,
                 data.kinds.may_miss,
+                **more,
             )
 
         return score
+
+
+def _least_multiple(n_centers: int) -> int:
+    """The least number that every possible smaller half of some centers divides."""
+    return math.lcm(*range(1, max(n_centers // 2, 1) + 1))
 
 
 def follow_tree(tree: PartitionedTree, given: ThresholdTree) -> None:

@@ -61,7 +61,7 @@ def measure(n: int, k: int, base: str, *, categories: bool) -> dict[str, float]:
     assert found is not None
     cost = KMeansCost(space, as_points(space), None, 1)
     priced = time.process_time()
-    costs = cost.price(centers)
+    costs = cost.price_packed(centers)  # as ExKMC does
     priced = time.process_time() - priced
     blank = np.full((k, X.shape[1]), np.nan)
     data = TrainingData.of(X, found, cost, Limits(), centers, blank, costs=costs)

@@ -102,8 +102,10 @@ double kmeans_cost_of(In<double, 2> rows, In<double, 1> weights, std::int64_t k,
   return least;
 }
 
-Out<double> totals_of(In<double, 2> regret, std::optional<In<double, 1>> weights, int n_threads) {
-  auto totals = new_array<double>({regret.shape(1)});
+Out<double> totals_of(In<double, 2> regret, std::optional<In<double, 1>> weights, int n_threads,
+                      MaybeIn<double> before) {
+  auto totals = new_array<double>({regret.shape(1)}, true);
+  if (before) std::copy_n(before->data(), regret.shape(1), totals.data());
   nb::gil_scoped_release release;
   total_regrets(regret.data(), or_null<double>(weights), regret.shape(0), regret.shape(1),
                 totals.data(), n_threads);
@@ -115,13 +117,6 @@ void fix(InOut<double, 2> values, std::optional<In<double, 1>> weights, bool who
   nb::gil_scoped_release release;
   to_fixed(values.data(), or_null<double>(weights), whole_weights, scale, values.shape(0),
            values.shape(1), n_threads);
-}
-
-Out<std::int64_t> regret_sums(In<std::int64_t, 2> regrets, In<Row, 1> rows, int n_threads) {
-  auto sums = new_array<std::int64_t>({regrets.shape(1)});
-  nb::gil_scoped_release release;
-  sum_regrets(regrets.data(), regrets.shape(1), rows.data(), rows.shape(0), sums.data(), n_threads);
-  return sums;
 }
 
 // A column of categories or with missing values: the range of its bins (empty for categories), how
@@ -203,10 +198,10 @@ void bind_costs(nb::module_& m) {
         "absolute"_a = false);
   m.def("kmeans_cost", &kmeans_cost_of, "rows"_a, "weights"_a, "k"_a, "draws"_a, "max_rounds"_a,
         "aim"_a);
-  m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a);
+  m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a,
+        "before"_a = nb::none());
   m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,
         "n_threads"_a);
-  m.def("sum_regrets", &regret_sums, "regrets"_a, "rows"_a, "n_threads"_a);
   nb::class_<Bins>(m, "Bins")
       .def_prop_ro("n_bytes", &Bins::n_bytes)
       .def_prop_ro("n_bins", &Bins::n_bins)

@@ -18,15 +18,17 @@ CenterNode center_node(const In<Row, 1>& rows, const In<double, 2>& centers,
           static_cast<std::int64_t>(centers.shape(1)), std::move(members)};
 }
 
+RegretTable plain(const In<std::int64_t, 2>& regrets) {
+  return RegretTable(PlainRegrets{regrets.data(), static_cast<std::int64_t>(regrets.shape(1))});
+}
+
 Separation separate_greedily(const Bins& bins, const Points& points, InOut<Row, 1> rows,
                              In<std::int64_t, 2> regrets, In<double, 2> centers,
                              std::vector<std::int32_t> members, const PyLimits& limits,
                              int n_threads, const nb::callable& tell) {
   nb::gil_scoped_release release;
   const Limits within = limits.get();
-  const Expansion tree{
-      bins,   points,   rows.data(), regrets.data(), static_cast<std::int64_t>(regrets.shape(1)),
-      within, n_threads};
+  const Expansion tree{bins, points, rows.data(), plain(regrets), within, n_threads};
   const auto find = [&](CenterNode node) {
     return least_greedy_cut(bins, points, {std::move(node), regrets.data()}, within, n_threads);
   };
@@ -69,9 +71,7 @@ class PyMistakeCounts {
                       const nb::callable& tell) {
     nb::gil_scoped_release release;
     const Limits within = limits.get(), of_tree = tree_limits.get();
-    const Expansion tree{
-        bins,    points,   rows.data(), regrets.data(), static_cast<std::int64_t>(regrets.shape(1)),
-        of_tree, n_threads};
+    const Expansion tree{bins, points, rows.data(), plain(regrets), of_tree, n_threads};
     const Rule rule = per_center ? Rule::mistakes_per_center : Rule::mistakes;
     const auto run = [&](auto& counts) {
       const auto find = [&](CenterNode node) {

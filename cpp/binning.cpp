@@ -56,6 +56,8 @@ struct Plan {
     low.fill(kInfinity);
     high.fill(-kInfinity);
   }
+  // No values are coded: others than finite ones occur, or are categories.
+  void give_up() { failed = true, finite = false; }
 };
 
 bool is_integral(const double* v, std::int64_t n) {
@@ -343,19 +345,27 @@ void finish_dense(Plan& plan, std::int64_t n, Column& column) {
 // Bins a few neighbouring features in one walk over the rows.
 class Strip {
  public:
-  Strip(const DensePoints& points, const std::vector<Row>& sample)
-      : points_(points), sampled_(sample), tile_(kStride * kTileColumns) {}
+  // categorical: as in make_bins.
+  Strip(const DensePoints& points, const std::vector<Row>& sample, const std::uint8_t* categorical)
+      : points_(points),
+        sampled_(sample),
+        categorical_(categorical),
+        tile_(kStride * kTileColumns) {}
 
   void run(std::int32_t begin, std::int32_t end, std::vector<Column>& columns) {
     plans_.assign(end - begin, Plan());
     for (std::int32_t f = begin; f < end; ++f) {
       read_sample(f);
       plan_feature(sample_, plans_[f - begin]);
+      // Those get slots of another kind; see add_mixed_slots().
+      if (categorical_ && (categorical_[f] || some_missing_)) plans_[f - begin].give_up();
     }
     code(begin, end, begin, columns);
     for (std::int32_t f = begin; f < end; ++f) {
       Plan& plan = plans_[f - begin];
-      if (plan.failed || static_cast<std::int64_t>(plan.rows.size()) > points_.n_rows / 4) {
+      const bool given_up = categorical_ && !plan.finite;
+      if (!given_up &&
+          (plan.failed || static_cast<std::int64_t>(plan.rows.size()) > points_.n_rows / 4)) {
         plan = Plan();  // the sample misled: once more, with bins that fit anything
         read_sample(f);
         std::sort(sample_.begin(), sample_.end());
@@ -364,6 +374,10 @@ class Strip {
       }
       Column& column = columns[f];
       column.finite = plan.finite;
+      if (categorical_ && !plan.finite) {
+        column.codes.reset();
+        continue;
+      }
       column.whole = plan.whole;
       column.default_value = plan.default_value;
       column.rows = std::move(plan.rows);
@@ -377,14 +391,15 @@ class Strip {
     sample_.resize(sampled_.size());
     points_.column(feature, sampled_.data(), static_cast<std::int64_t>(sampled_.size()),
                    sample_.data());
-    std::erase_if(sample_, [](double v) { return !std::isfinite(v); });
+    some_missing_ = std::erase_if(sample_, [](double v) { return !std::isfinite(v); }) > 0;
     if (sample_.empty()) sample_.push_back(0.0);
   }
 
   void code(std::int32_t begin, std::int32_t end, std::int32_t first_plan,
             std::vector<Column>& columns) {
     for (std::int32_t f = begin; f < end; ++f)
-      if (plans_[f - first_plan].kind != Kind::sparse && !columns[f].codes)
+      if (plans_[f - first_plan].kind != Kind::sparse && !plans_[f - first_plan].failed &&
+          !columns[f].codes)
         columns[f].codes.reset(new std::uint8_t[points_.n_rows]);
     for (std::int64_t r0 = 0; r0 < points_.n_rows; r0 += kTileRows) {
       const std::int64_t r1 = std::min(r0 + kTileRows, points_.n_rows);
@@ -400,6 +415,8 @@ class Strip {
 
   const DensePoints& points_;
   const std::vector<Row>& sampled_;
+  const std::uint8_t* categorical_;
+  bool some_missing_ = false;  // in the sample
   std::vector<double> tile_, sample_;
   std::vector<Plan> plans_;
 };
@@ -641,7 +658,8 @@ bool make_bins(const DensePoints& points, const std::uint8_t* allowed,
   // whole cache lines of a row.
   const std::int32_t width =
       threads == 1 ? kStripColumns : std::clamp(d / (2 * threads) / 8 * 8, 8, kStripColumns);
-  parallel_for((d + width - 1) / width, 1, threads, [&] { return Strip(points, sample); },
+  parallel_for((d + width - 1) / width, 1, threads,
+               [&] { return Strip(points, sample, categorical); },
                [&](Strip& strip, std::int64_t i) {
                  const auto f = static_cast<std::int32_t>(i) * width;
                  strip.run(f, std::min(f + width, d), columns);

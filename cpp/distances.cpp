@@ -365,7 +365,6 @@ void total_regrets(const double* regret, const double* weights, std::int64_t n, 
     add_weighted(regret, weights, b * block, std::min((b + 1) * block, n), k,
                  partial.data() + b * k);
   });
-  std::fill(totals, totals + k, 0.0);
   for (std::int64_t b = 0; b < n_blocks; ++b)
     for (std::int64_t c = 0; c < k; ++c) totals[c] += partial[b * k + c];
 }

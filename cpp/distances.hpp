@@ -26,7 +26,8 @@ void price_absolute(const DensePoints& points, const double* centers, const Regr
 void price_absolute(const SparsePoints& points, const double* centers, const Regrets& out,
                     int n_threads);
 
-// totals[c] = sum over rows of weights * regret[., c]; the same for every number of threads.
+// totals[c] += sum over rows of weights * regret[., c]; the same for every number of threads, and
+// for rows that come in parts of whole blocks of 4,096.
 void total_regrets(const double* regret, const double* weights, std::int64_t n, std::int64_t k,
                    double* totals, int n_threads);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <compare>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 #include "bin_contents.hpp"
@@ -345,9 +346,14 @@ MistakeCounts<Count>::MistakeCounts(const Bins& bins, std::int64_t k, const Memb
     for (std::int64_t b = 0; b < n_bins; ++b)
       sparse_spots_.push_back({bins.first[slot] * k + b, n_bins});
   }
-  std::vector<Row> all(bins.n_rows);
-  for (std::int64_t r = 0; r < bins.n_rows; ++r) all[r] = static_cast<Row>(r);
-  add(all.data(), bins.n_rows, rows, 1, n_threads);
+  if (bins.n_slots() == 0) return;
+  constexpr std::int64_t block = sized(1 << 18, 8);  // of which copies are made
+  std::vector<Row> some(std::min(block, bins.n_rows));
+  for (std::int64_t begin = 0; begin < bins.n_rows; begin += block) {
+    const std::int64_t n = std::min(block, bins.n_rows - begin);
+    std::iota(some.begin(), some.begin() + n, static_cast<Row>(begin));
+    add(some.data(), n, rows, 1, n_threads);
+  }
 }
 
 template <class Count>

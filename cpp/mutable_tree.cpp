@@ -112,7 +112,8 @@ void MutableTree::label_leaf(Node& leaf) {
 void MutableTree::sum_leaf(Node& leaf) {
   leaf.totals.resize(data_.k);
   const auto n = static_cast<std::int64_t>(leaf.rows->size());
-  sum_regrets(data_.regrets, data_.k, leaf.rows->data(), n, leaf.totals.data(), 1);
+  sum_regrets(RegretTable(PlainRegrets{data_.regrets, data_.k}), leaf.rows->data(), n,
+              leaf.totals.data(), 1);
   steps_ += n * data_.k;
   label_leaf(leaf);
 }
@@ -191,11 +192,11 @@ std::optional<Cut> MutableTree::search(std::int32_t leaf, const std::int64_t* pr
   if (prices) limits.prices = prices;
   const auto n = static_cast<std::int64_t>(node_data.rows->size());
   steps_ += scan_steps(n) + n * data_.k;
-  const std::optional<Cut> best =
-      least_surrogate_cut(*data_.bins, *data_.points,
-                          {node_data.rows->data(), n, data_.regrets, data_.k,
-                           node_data.totals.data(), node_data.label, limits},
-                          n_threads);
+  const std::optional<Cut> best = least_surrogate_cut(
+      *data_.bins, *data_.points,
+      {node_data.rows->data(), n, RegretTable(PlainRegrets{data_.regrets, data_.k}),
+       node_data.totals.data(), node_data.label, limits},
+      n_threads);
   if (!prices) node_data.searched = true, node_data.best = best;
   return best;
 }

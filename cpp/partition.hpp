@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "bin_contents.hpp"
@@ -52,10 +53,45 @@ inline void take_in(const double* values, std::int64_t n, const Split& split, Ma
       margin.take_in(values[i], split.goes_left(values[i]), split.by_threshold());
 }
 
+// The same as partition() below, with a buffer for the rows of the smaller side only.
+template <class AnySplit>
+std::int64_t partition_in_place(const Points& points, Row* rows, std::int64_t n,
+                                std::int32_t feature, const AnySplit& split, int n_threads,
+                                Margin& margin) {
+  constexpr std::int64_t block = sized(1 << 14, 4);
+  std::vector<double> values(std::min(n, block));
+  std::vector<bool> left(n);
+  std::int64_t n_left = 0;
+  for (std::int64_t begin = 0; begin < n; begin += block) {
+    const std::int64_t m = std::min(block, n - begin);
+    points.column(feature, rows + begin, m, values.data(), n_threads);
+    take_in(values.data(), m, split, margin);
+    for (std::int64_t i = 0; i < m; ++i) {
+      const bool goes_left = split.goes_left(values[i]);
+      left[begin + i] = goes_left;
+      n_left += goes_left ? 1 : 0;
+    }
+  }
+  const std::int64_t n_right = n - n_left;
+  const std::unique_ptr<Row[]> others(new Row[std::min(n_left, n_right) + 1]);
+  std::int64_t here = 0, there = 0;
+  if (n_right <= n_left) {
+    for (std::int64_t i = 0; i < n; ++i) (left[i] ? rows[here++] : others[there++]) = rows[i];
+    std::copy(others.get(), others.get() + n_right, rows + n_left);
+  } else {  // from the end, where the rows of the larger side stay
+    for (std::int64_t i = n - 1; i >= 0; --i)
+      (left[i] ? others[there++] : rows[n - ++here]) = rows[i];
+    std::reverse_copy(others.get(), others.get() + n_left, rows);
+  }
+  return n_left;
+}
+
 // Returns how many rows go left; `margin` learns which values come to the cut.
 template <class AnySplit>
 std::int64_t partition(const Points& points, Row* rows, std::int64_t n, std::int32_t feature,
                        const AnySplit& split, int n_threads, Margin& margin) {
+  if (!std::is_same_v<AnySplit, ThresholdSplit> && n >= sized(1 << 17, 8))
+    return partition_in_place(points, rows, n, feature, split, n_threads, margin);
   // One thread reads a block of values at a time, which stays in the nearest cache.
   const std::int64_t block = n_threads > 1 ? std::max<std::int64_t>(n, 1) : sized(2048, 4);
   std::vector<double> values(std::min(n, block));

@@ -25,6 +25,14 @@ namespace treemeans::scan {
 constexpr std::int64_t kGroup = sized(16, 2);  // bins passed over together where they can be
 constexpr int kTogether = 4;                   // columns summed in one walk over the rows
 
+// The statistics of a node's rows, where they are not all in memory at once.
+class StatsSource {
+ public:
+  virtual ~StatsSource() = default;
+  // Those of rows [begin, end) of the node.
+  virtual void read(std::int64_t begin, std::int64_t end, std::int64_t* row_stats) const = 0;
+};
+
 // A node's row_stats, their sums, and the sums a walk over the bins starts with (not always zero: a
 // column that is to be passed over starts with a huge number).
 struct Node {
@@ -33,6 +41,26 @@ struct Node {
   const std::int64_t* sums;
   const std::int64_t* start;
   Limits limits;
+  const StatsSource* source = nullptr;  // if row_stats.at is null
+
+  // Calls visit(row_stats) for all rows, or a block at a time, which is read into `lines`.
+  template <class Visit>
+  void each_block(std::vector<std::int64_t>& lines, Visit visit) const {
+    constexpr std::int64_t block = sized(1024, 4);
+    if (!source) return visit(row_stats);
+    lines.resize(block * row_stats.width);
+    for (std::int64_t begin = 0; begin < row_stats.n; begin += block) {
+      const std::int64_t end = std::min(begin + block, row_stats.n);
+      source->read(begin, end, lines.data());
+      visit(RowStats{row_stats.rows + begin, end - begin, row_stats.width, lines.data()});
+    }
+  }
+  // The statistics of one row. scratch: room for them.
+  const std::int64_t* line(std::int64_t position, std::int64_t* scratch) const {
+    if (!source) return row_stats.at + position * row_stats.width;
+    source->read(position, position + 1, scratch);
+    return scratch;
+  }
 
   std::int64_t weight() const { return sums[counter]; }
   // What lies left of a cut, from the sums there.
@@ -147,7 +175,9 @@ void search_columns(const Score& score, const Node& node, const Bins& bins,
   const std::int64_t size = std::int64_t{Bins::kMax} * node.row_stats.width;
   for (int j = 0; j < C; ++j) codes[j] = bins.view(slots[j]).codes;
   std::int64_t* histograms = buffers.histograms.data();
-  sum_columns<Score::kWidth, C>(node.row_stats, codes, histograms);
+  node.each_block(buffers.row_stats, [&](const RowStats& rows) {
+    sum_columns<Score::kWidth, C>(rows, codes, histograms);
+  });
   for (int j = 0; j < C; ++j)
     search_slot(score, node, bins, slots[j], histograms + j * size, buffers.sums.data(), found);
 }
@@ -177,7 +207,9 @@ void search_many_categories(const Score& score, const Node& node, const Bins& bi
   const MixedSlot& mixed = bins.mixed_at(slot);
   const auto size = static_cast<std::size_t>(mixed.n_groups()) * node.row_stats.width;
   if (buffers.groups.size() < size) buffers.groups.resize(size, 0);
-  sum_column<Score::kWidth>(node.row_stats, mixed.wide_codes.get(), buffers.groups.data());
+  node.each_block(buffers.row_stats, [&](const RowStats& rows) {
+    sum_column<Score::kWidth>(rows, mixed.wide_codes.get(), buffers.groups.data());
+  });
   search_slot(score, node, bins, slot, buffers.groups.data(), buffers.sums.data(), found);
 }
 
@@ -188,9 +220,11 @@ void search_sparse(const Score& score, const Node& node, const Bins& bins, std::
   const int K = node.row_stats.width;
   const std::int64_t base = bins.sparse_begin(), from = bins.first[begin], to = bins.first[end];
   std::vector<std::int64_t> histogram((to - from) * K, 0);
-  sum_entries<Score::kWidth>(node.row_stats, bins.indptr.data(), bins.entries.data(),
-                             static_cast<std::uint32_t>(from - base),
-                             static_cast<std::uint32_t>(to - base), histogram.data());
+  node.each_block(buffers.row_stats, [&](const RowStats& rows) {
+    sum_entries<Score::kWidth>(rows, bins.indptr.data(), bins.entries.data(),
+                               static_cast<std::uint32_t>(from - base),
+                               static_cast<std::uint32_t>(to - base), histogram.data());
+  });
   for (std::int32_t slot = begin; slot < end; ++slot) {
     if (!node.limits.open(slot)) continue;
     std::int64_t* first = histogram.data() + (bins.first[slot] - from) * K;

@@ -157,9 +157,9 @@ class PrefixSearch {
                      const std::int64_t* prefix, Candidate<Cost>& best) const {
     const int K = node_.row_stats.width;
     const std::int64_t price = node_.limits.price(bin.slot);
-    std::vector<std::int64_t> sums(prefix, prefix + K);
+    std::vector<std::int64_t> sums(prefix, prefix + K), scratch(node_.source ? K : 0);
     for (std::size_t i = 0; i + 1 < inside.size(); ++i) {
-      const std::int64_t* line = node_.row_stats.at + inside[i].position * K;
+      const std::int64_t* line = node_.line(inside[i].position, scratch.data());
       for (int c = 0; c < K; ++c) sums[c] += line[c];
       if (inside[i].value == inside[i + 1].value || !node_.permits(sums.data())) continue;
       best.offer({score_.cost(sums.data()) + price, bin.feature, bin.slot, inside[i].value,
@@ -181,29 +181,44 @@ Cut find_categories(const Score& score, const Node& node, const Bins& bins, std:
   const MixedSlot& mixed = bins.mixed_at(slot);
   const int K = node.row_stats.width;
   std::vector<std::int64_t> histogram(std::size_t(mixed.n_groups()) * K, 0);
-  if (mixed.codes) {
-    sum_column<Score::kWidth>(node.row_stats, mixed.codes.get(), histogram.data());
-  } else {
-    sum_column<Score::kWidth>(node.row_stats, mixed.wide_codes.get(), histogram.data());
-  }
+  std::vector<std::int64_t> lines;
+  node.each_block(lines, [&](const RowStats& rows) {
+    if (mixed.codes) {
+      sum_column<Score::kWidth>(rows, mixed.codes.get(), histogram.data());
+    } else {
+      sum_column<Score::kWidth>(rows, mixed.wide_codes.get(), histogram.data());
+    }
+  });
   const Groups groups =
       Groups::of(histogram.data(), mixed.n_values, mixed.has_missing, K, node.counter);
   const Subset subset = SubsetSearch(score, groups, node.limits, node.start).run();
   return subset_cut(groups, subset, mixed.feature, mixed.has_missing, Score::kSymmetric);
 }
 
-// The side of missing values: the one that was found, or of a node without any the heavier one.
-inline void set_missing_side(const Node& node, const std::vector<double>& values, bool found,
-                             Cut& cut) {
+// The cut of a column with missing values: the two values around it, where they are not known, and
+// the side of missing values, which is the one that was found or, of a node without any, the
+// heavier one. Values are read a block at a time.
+inline Cut close_mixed_gap(const Points& points, const Node& node,
+                           const Candidate<std::int64_t>& best, int n_threads) {
+  constexpr std::int64_t block = sized(1 << 14, 4);
+  const RowStats& stats = node.row_stats;
+  std::vector<double> values(std::min(block, stats.n));
+  Cut cut = close_gap(best, best.cost, {});
   std::int64_t left = 0, right = 0;
-  for (std::int64_t i = 0; i < node.row_stats.n; ++i) {
-    if (std::isnan(values[i])) {
-      cut.missing_left = found ? 1 : 0;
-      return;
+  bool any_missing = false;
+  for (std::int64_t begin = 0; begin < stats.n; begin += block) {
+    const Row* rows = stats.rows + begin;
+    const std::int64_t n = std::min(block, stats.n - begin);
+    points.column(best.feature, rows, n, values.data(), n_threads);
+    if (std::isnan(best.next)) narrow(values.data(), n, best.at, cut.low, cut.high);
+    for (std::int64_t i = 0; i < n && !any_missing; ++i) {
+      any_missing = std::isnan(values[i]);
+      (values[i] <= best.at ? left : right) += node.limits.weight(rows[i]);
     }
-    (values[i] <= cut.low ? left : right) += node.limits.weight(node.row_stats.rows[i]);
+    if (any_missing && !std::isnan(best.next)) break;
   }
-  cut.missing_left = left > right ? 1 : 0;
+  cut.missing_left = any_missing ? best.missing_left != 0 : left > right;
+  return cut;
 }
 
 // The cut of least cost that the limits permit; ties go to the lowest feature, then the lowest
@@ -228,13 +243,12 @@ std::optional<Cut> least_cut(const Score& score, const Points& points, const Nod
     return Cut{best.cost, best.feature, around.greatest_up_to(best.at),
                around.least_above(best.at)};
   }
-  if (std::isnan(best.next) || mixed) {
+  if (mixed) return close_mixed_gap(points, node, best, n_threads);
+  if (std::isnan(best.next)) {
     values.resize(stats.n);
     points.column(best.feature, stats.rows, stats.n, values.data(), n_threads);
   }
-  Cut cut = close_gap(best, best.cost, values);
-  if (mixed) set_missing_side(node, values, best.missing_left != 0, cut);
-  return cut;
+  return close_gap(best, best.cost, values);
 }
 
 }  // namespace scan

@@ -45,15 +45,16 @@ inline void sum_nodes(const Expansion& tree, std::int64_t n_rows, Separation& fo
     slice[child] = {begin, begin + made.n_left};
     slice[child + 1] = {begin + made.n_left, end};
   }
-  std::vector<std::vector<std::int64_t>> totals(n_nodes, std::vector<std::int64_t>(tree.k, 0));
+  std::vector<std::vector<std::int64_t>> totals(n_nodes,
+                                                std::vector<std::int64_t>(tree.regrets.k(), 0));
   for (std::size_t node = n_nodes; node-- > 0;) {  // children come after their parent
     const auto [begin, end] = slice[node];
     if (left[node] == 0) {
-      sum_regrets(tree.regrets, tree.k, tree.rows + begin, end - begin, totals[node].data(),
+      sum_regrets(tree.regrets, tree.rows + begin, end - begin, totals[node].data(),
                   tree.n_threads);
       continue;
     }
-    for (std::int64_t c = 0; c < tree.k; ++c)
+    for (std::int64_t c = 0; c < tree.regrets.k(); ++c)
       totals[node][c] = totals[left[node]][c] + totals[left[node] + 1][c];
   }
   for (std::size_t i = 0; i < found.cuts.size(); ++i)
@@ -74,7 +75,7 @@ Separation separate_centers(const Expansion& tree, std::int64_t n_rows, CentersT
   Separation found;
   std::deque<Open> queue;
   queue.push_back({{0, 0, 0, n_rows, {}}, std::move(centers.members)});
-  std::vector<std::uint8_t> goes_left(tree.k);
+  std::vector<std::uint8_t> goes_left(tree.regrets.k());
   while (!queue.empty()) {
     const Open open = std::move(queue.front());
     queue.pop_front();
@@ -83,7 +84,7 @@ Separation separate_centers(const Expansion& tree, std::int64_t n_rows, CentersT
     const std::int64_t n = leaf.end - leaf.begin;
     std::optional<Cut> cut;
     if (open.members.size() > 1 && may_cut(tree, leaf))
-      cut = find(CenterNode{rows, n, centers.by_feature, tree.k, open.members});
+      cut = find(CenterNode{rows, n, centers.by_feature, tree.regrets.k(), open.members});
     if (!cut) {
       found.leaves.emplace_back(leaf.node, open.members);
       continue;
@@ -91,9 +92,9 @@ Separation separate_centers(const Expansion& tree, std::int64_t n_rows, CentersT
     MadeCut cut_made{leaf.node, *cut, 0, {}, {}};
     cut_made.n_left = partition(tree.points, tree.bins, rows, n, cut->feature, cut->rule(),
                                 tree.n_threads, cut_made.margin);
-    const double* at = centers.by_feature + std::int64_t{cut->feature} * tree.k;
+    const double* at = centers.by_feature + std::int64_t{cut->feature} * tree.regrets.k();
     const double threshold = cut->threshold();
-    for (std::int64_t c = 0; c < tree.k; ++c) goes_left[c] = at[c] <= threshold ? 1 : 0;
+    for (std::int64_t c = 0; c < tree.regrets.k(); ++c) goes_left[c] = at[c] <= threshold ? 1 : 0;
     made(rows, n, cut_made.n_left, goes_left.data());
     const auto n_cuts = static_cast<std::int32_t>(found.cuts.size());
     const std::int64_t middle = leaf.begin + cut_made.n_left;

@@ -11,15 +11,15 @@
 #include "cut.hpp"
 #include "limits.hpp"
 #include "points.hpp"
+#include "regrets.hpp"
 
 namespace treemeans {
 
-// The rows of one leaf (ascending) and the whole table's regrets, n x k, in fixed point.
+// The rows of one leaf (ascending) and the whole table's regrets.
 struct Leaf {
   const Row* rows;
   std::int64_t n;
-  const std::int64_t* regrets;
-  std::int64_t k;
+  RegretTable regrets;
   const std::int64_t* totals;  // k: the leaf's sums
   std::int64_t label;          // the leaf's cheapest center
   Limits limits;
@@ -31,8 +31,8 @@ std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, c
                                        int n_threads);
 
 // sums[c] = sum of regrets[., c] over the rows.
-void sum_regrets(const std::int64_t* regrets, std::int64_t k, const Row* rows, std::int64_t n,
-                 std::int64_t* sums, int n_threads);
+void sum_regrets(const RegretTable& regrets, const Row* rows, std::int64_t n, std::int64_t* sums,
+                 int n_threads);
 
 // A leaf of a tree under construction: rows [begin, end) of those of the tree.
 struct GrowingLeaf {
@@ -59,8 +59,7 @@ struct Expansion {
   const Bins& bins;
   const Points& points;
   Row* rows;
-  const std::int64_t* regrets;
-  std::int64_t k;
+  RegretTable regrets;
   const Limits& limits;
   int n_threads;
 };

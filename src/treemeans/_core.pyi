@@ -201,7 +201,10 @@ def kmeans_cost(
     aim: float,
 ) -> float: ...
 def total_regrets(
-    regret: NDArray[np.float64], weights: NDArray[np.float64] | None, n_threads: int
+    regret: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    n_threads: int,
+    before: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]: ...
 def to_fixed(
     values: NDArray[np.float64],
@@ -210,14 +213,25 @@ def to_fixed(
     scale: float,
     n_threads: int,
 ) -> None: ...
+
+class PackedRegrets:
+    """Regrets of all rows in about half of the memory; see ``cpp/regrets.hpp``."""
+
+    @property
+    def n_clusters(self) -> int: ...
+    def pack(self, begin: int, regrets: NDArray[np.int64]) -> bool:
+        """Take the regrets of the rows from ``begin`` on; False if one does not fit."""
+    def unpack(self) -> NDArray[np.int64]: ...
+
+def packed_regrets(cheapest: NDArray[np.int32], n_clusters: int) -> PackedRegrets: ...
 def sum_regrets(
-    regrets: NDArray[np.int64], rows: NDArray[np.int32], n_threads: int
+    regrets: NDArray[np.int64] | PackedRegrets, rows: NDArray[np.int32], n_threads: int
 ) -> NDArray[np.int64]: ...
 def surrogate_cut(
     bins: Bins,
     points: Points,
     rows: NDArray[np.int32],
-    regrets: NDArray[np.int64],
+    regrets: NDArray[np.int64] | PackedRegrets,
     totals: NDArray[np.int64],
     label: int,
     limits: Limits,
@@ -242,7 +256,7 @@ def expand(
     bins: Bins,
     points: Points,
     rows: NDArray[np.int32],
-    regrets: NDArray[np.int64],
+    regrets: NDArray[np.int64] | PackedRegrets,
     leaves: NDArray[np.int64],
     totals: NDArray[np.int64],
     n_nodes: int,

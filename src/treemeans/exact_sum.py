@@ -59,6 +59,11 @@ class ExactGroupSums:
     weights: tuple[int, ...]
 
     @classmethod
+    def none(cls, n_groups: int) -> ExactGroupSums:
+        """The sums of no rows."""
+        return cls((0,) * n_groups, (0,) * n_groups)
+
+    @classmethod
     def of(
         cls,
         values: NDArray[np.float64],

@@ -343,7 +343,7 @@ def measure(
     table, weights, n_threads = data.table, data.weights, data.n_threads
     tree = growing.freeze()
     leaf_of_row = growing.leaf_of_row()
-    if len(data.costs.rows) < table.n_rows:  # rows without weight took no part, but have a leaf
+    if data.costs.n_rows < table.n_rows:  # rows without weight took no part, but have a leaf
         nodes = np.arange(tree.n_nodes, dtype=np.int32)
         all_rows = tree.outcome(table.points, nodes, n_threads)
         assert all_rows is not None  # the table was checked

@@ -29,7 +29,7 @@ from treemeans.columns.encoded_table import (
     encode_numbers,
     encode_table,
 )
-from treemeans.costs import Cost, KMeansCost, centered_cost
+from treemeans.costs import Cost, CostTable, KMeansCost, centered_cost
 from treemeans.explain.warning_record import BadSegmentWarning
 from treemeans.fit_result import FitResult, group_means
 from treemeans.growth import InMemoryTree
@@ -145,7 +145,7 @@ class TreeEstimator(TreeModel):
         weights = reference.weights(weights)
         check_some_weight(weights)
         cost, reference = price_reference(reference, X, raw, table, weights, threads)
-        costs = cost.price(reference.centers)
+        costs = self._price(cost, table, reference)
         if reference.codes is not None:
             costs = replace(costs, nearest=reference.codes, is_labelled=True)
         columns = reference.centers_in_columns(table, costs, weights)
@@ -155,6 +155,14 @@ class TreeEstimator(TreeModel):
         if reference.given and reference.labels is None:
             warn_if_empty(costs.nearest, reference.n_clusters)
         return data, reference
+
+    def _price(self, cost: Cost, table: Table, reference: Reference) -> CostTable:
+        """Price the rows; in little memory where only growth asks for their regrets."""
+        is_refined = getattr(self, "refine", "none") != "none"
+        is_mixed = bool(table.bins.mixed) and reference.codes is None
+        if isinstance(cost, KMeansCost) and is_mixed and not is_refined:
+            return cost.price_packed(reference.centers)
+        return cost.price(reference.centers)
 
     def _validate(self, X: Any, *, reset: bool, unseen: UnseenValues | None = None) -> Any:
         """X as the kernels read it; a fit keeps a table that is not all numbers aside."""
@@ -204,7 +212,7 @@ class TreeEstimator(TreeModel):
         ``known_types``: names of the columns of dates and of booleans, where ``raw`` does not tell.
         """
         tree, table = result.tree, data.table
-        if growing is None or len(data.costs.rows) < table.n_rows:
+        if growing is None or data.costs.n_rows < table.n_rows:
             # Rows without weight have values too.
             seen = find_split_values(tree, table.points, data.n_threads)
         else:

@@ -260,7 +260,7 @@ def emn_costs():
         regrets=Fixed(regrets, 1.0),
         base=Fixed(np.zeros(8, dtype=np.int64), 1.0),
         weights=None,
-        rows=np.arange(8, dtype=np.int32),
+        weighted_rows=None,
     )
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from treemeans import _core
 from treemeans.costs.cost import Clusters, Cost
-from treemeans.costs.cost_table import CostTable
+from treemeans.costs.cost_table import MOST_PACKED, PACKED_ROWS, CostTable, Prices
 from treemeans.costs.group_statistics import GroupStatistics, Moments, shift_near
 from treemeans.rows import as_points
 
@@ -42,6 +42,17 @@ class KMeansCost(Cost):
         """Squared distances from all rows to all centers."""
         prices = _core.price(self.points, centers, self.n_threads)
         return CostTable.of(*prices, self.weights, self.n_threads)
+
+    def price_packed(self, centers: Floats) -> CostTable:
+        """The same, with packed regrets where they are worth it."""
+        n, k = self.rows.shape[0], len(centers)
+        if n < PACKED_ROWS or k > MOST_PACKED:
+            return self.price(centers)
+
+        def price(block: slice) -> Prices:
+            return _core.price(as_points(self.rows[block]), centers, self.n_threads)
+
+        return CostTable.packed(price, n, k, self.weights, self.n_threads)
 
     def clusters(
         self, labels: NDArray[np.int32], surrogate_cost: float, centers: Floats

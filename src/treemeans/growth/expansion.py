@@ -59,7 +59,7 @@ def grow(
         table.bins,
         table.points,
         growing.all_rows,
-        costs.regrets.values,
+        costs.regrets.for_search,
         *growing.open_leaves(),
         growing.n_nodes,
         max_leaves,

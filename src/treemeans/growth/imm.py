@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.mistake_search import MistakeSearch
-from treemeans.growth.mixed_mistakes import center_means
+from treemeans.growth.mixed_mistakes import center_means, centers_of_rows
 from treemeans.growth.separate_centers import (
     placed_centers,
     separate,
@@ -34,7 +34,7 @@ def imm(growing: InMemoryTree, centers: NDArray[np.float64], progress: Progress)
             by_feature[feature] = center_means(growing, feature)
     search = MistakeSearch(growing, by_feature, per_center=False, empty_sides=True)
     if mixed:  # where centers are placed by their rows
-        placed = np.unique(growing.costs.nearest[growing.rows(0)]).astype(np.intp)
+        placed = centers_of_rows(growing)
         separate(growing, by_feature, search, progress, placed)
     else:
         members = placed_centers(growing, by_feature)

@@ -52,7 +52,7 @@ class InMemoryTree(GrowingTree):
         self._cheapest: list[int] = []
         self._regret: list[int] = []
         self._slice: list[tuple[int, int]] = []
-        self.all_rows = self.costs.rows.copy()
+        self.all_rows = self.costs.rows
         self._no_sums = np.zeros(self.costs.n_clusters, dtype=np.int64)
         totals = self._no_sums if put_off else self._sum(self.all_rows)
         self._add(0, len(self.all_rows), totals, label=0, depth=0)
@@ -173,7 +173,7 @@ class InMemoryTree(GrowingTree):
             self.table.bins,
             self.table.points,
             self.rows(node),
-            self.costs.regrets.values,
+            self.costs.regrets.for_search,
             self.totals[node],
             self.cheapest(node),
             self.kernel_limits,
@@ -243,13 +243,18 @@ class InMemoryTree(GrowingTree):
 
     def sum_of(self, costs: CostTable, rows: NDArray[np.int32]) -> NDArray[np.int64]:
         """What rows cost beyond their cheapest, for each center, by some table of costs."""
-        return _core.sum_regrets(costs.regrets.values, rows, self.n_threads)
+        return _core.sum_regrets(costs.regrets.for_search, rows, self.n_threads)
 
     def _sum(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
         return self.sum_of(self.costs, rows)
 
     def _sum_by_node(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sum of a column over the rows of each node."""
-        upto = np.concatenate([[0], np.cumsum(values[self.all_rows])])
-        begin, end = np.array(self._slice).T
-        return np.asarray(upto[end] - upto[begin])
+        column, sums = values.reshape(-1, 1), np.zeros(self.n_nodes, dtype=np.int64)
+        for node in range(self.n_nodes - 1, -1, -1):  # children come after their parent
+            left, right = self.left[node], self.right[node]
+            if left >= 0:
+                sums[node] = sums[left] + sums[right]
+            elif not self.is_empty(node):
+                sums[node] = _core.sum_regrets(column, self.rows(node), self.n_threads)[0]
+        return sums

@@ -36,6 +36,50 @@ class NodeRows(Protocol):
     def weights(self) -> Counts:
         """Their weights."""
 
+    def beside(self, threshold: float) -> ValuesBeside:
+        """The values beside a threshold, and the weights of the sides."""
+
+
+class ValuesBeside(NamedTuple):
+    """The values beside a threshold: of rows, and the weight of those that have one on each side.
+
+    Attributes
+    ----------
+    least : of all values
+    below, above : the greatest value up to the threshold, the least above it
+    weight_below, weight : of the rows with a value up to the threshold, of all rows
+    """
+
+    least: float
+    below: float
+    above: float
+    weight_below: int
+    weight: int
+
+    @classmethod
+    def none(cls) -> ValuesBeside:
+        """Of no rows."""
+        return cls(np.inf, -np.inf, np.inf, 0, 0)
+
+    def plus(self, rows: NodeRows, threshold: float) -> ValuesBeside:
+        """With those of more rows."""
+        values, weights = rows.values(), rows.weights()
+        left, right = values <= threshold, values > threshold
+        weight = (
+            self.weight_below + int(weights[left].sum()),
+            self.weight + int(weights.sum()),
+        )
+        return self.with_values(values[left], values[right])._replace(
+            weight_below=weight[0], weight=weight[1]
+        )
+
+    def with_values(self, below: Floats, above: Floats) -> ValuesBeside:
+        """With more values on each side."""
+        most = max(self.below, float(below.max(initial=-np.inf)))
+        next_one = min(self.above, float(above.min(initial=np.inf)))
+        least = min(float(some.min(initial=self.least)) for some in (below, above))
+        return self._replace(least=least, below=most, above=next_one)
+
 
 class ThresholdChoice(NamedTuple):
     """A threshold between ``low`` and ``high``, and the centers that go left."""
@@ -96,7 +140,7 @@ class ThresholdSearch:
         best: ThresholdChoice | None = None
         for side, coarse in self._coarse.items():
             mistakes, threshold = self._inside_bins(side, coarse, most)
-            if side and mistakes <= most and threshold < (least := float(self._seen().min())):
+            if side and mistakes <= most and threshold < (least := self._beside(threshold).least):
                 # All values go right: "is missing" by itself, which the other side has, too.
                 self._range[side] = max(self._range[side][0], least), self._range[side][1]
                 mistakes, threshold = self._inside_bins(side, self._between_bins(side), most)
@@ -109,21 +153,19 @@ class ThresholdSearch:
 
     def _choice(self, mistakes: int, threshold: float, missing_left: bool) -> ThresholdChoice:
         goes_left = self._sides(np.array([threshold]), missing_left)[0]
-        seen = self._seen()
-        below, above = seen[seen <= threshold], seen[seen > threshold]
-        if len(above) == 0:  # "is missing" by itself
+        seen = self._beside(threshold)
+        if seen.above == np.inf:  # "is missing" by itself
             return ThresholdChoice(mistakes, np.inf, np.inf, False, goes_left)
         if not self._is_asked:  # the heavier side takes missing values to come
-            values, weights = self._rows.values(), self._rows.weights()
-            missing_left = bool(2 * weights[values <= threshold].sum() > weights.sum())
-        return ThresholdChoice(
-            mistakes, float(below.max()), float(above.min()), missing_left, goes_left
-        )
+            missing_left = 2 * seen.weight_below > seen.weight
+        return ThresholdChoice(mistakes, seen.below, seen.above, missing_left, goes_left)
 
-    def _seen(self) -> Floats:
-        """The values of rows and centers."""
-        seen: Floats = np.concatenate([self._rows.values(), self._place])
-        return np.asarray(seen[~np.isnan(seen)])
+    def _beside(self, threshold: float) -> ValuesBeside:
+        """The values of rows and centers beside a threshold; the weights are of rows."""
+        place = self._place
+        return self._rows.beside(threshold).with_values(
+            place[place <= threshold], place[place > threshold]
+        )
 
     def _sides(self, thresholds: Floats, missing_left: bool) -> NDArray[np.bool_]:
         """For each threshold and center whether the center goes left."""

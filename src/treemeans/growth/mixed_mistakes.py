@@ -7,7 +7,8 @@ every center to the side of its place, and a row that does not go with its cente
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ from treemeans.exact_sum import ExactGroupSums
 from treemeans.growth.growing_tree import Cut
 from treemeans.growth.in_memory_tree import InMemoryTree
 from treemeans.growth.mistake_subsets import SubsetSearch
-from treemeans.growth.mistake_thresholds import NO_CUT, ThresholdSearch
+from treemeans.growth.mistake_thresholds import NO_CUT, ThresholdSearch, ValuesBeside
 
 Counts = NDArray[np.int64]
+_BLOCK = 1 << 14
 
 
 class CenterCut(NamedTuple):
@@ -35,10 +37,26 @@ def center_means(growing: InMemoryTree, feature: int) -> NDArray[np.float64]:
 
     Sums are exact: rows in partitions have the same means.
     """
-    rows, costs = growing.rows(0), growing.costs
-    values = _core.column(growing.table.points, feature, rows, growing.n_threads)
-    weights = None if growing.weights is None else growing.weights[rows]
-    return ExactGroupSums.of(values, costs.nearest[rows], weights, costs.n_clusters).means()
+    costs, weights = growing.costs, growing.weights
+    found = ExactGroupSums.none(costs.n_clusters)
+    for rows in _blocks(growing.rows(0)):
+        values = _core.column(growing.table.points, feature, rows, growing.n_threads)
+        some = None if weights is None else weights[rows]
+        part = ExactGroupSums.of(values, costs.nearest[rows], some, costs.n_clusters)
+        found = found.plus(part)
+    return found.means()
+
+
+def centers_of_rows(growing: InMemoryTree) -> NDArray[np.intp]:
+    """The centers that some row is nearest to, ascending."""
+    nearest = growing.costs.nearest
+    found = [np.unique(nearest[rows]) for rows in _blocks(growing.rows(0))]
+    return np.unique(np.concatenate(found)).astype(np.intp)
+
+
+def _blocks(rows: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
+    """Some rows at a time, so that copies of their values take little memory."""
+    return (rows[i : i + _BLOCK] for i in range(0, len(rows), _BLOCK))
 
 
 @dataclass(frozen=True)
@@ -109,6 +127,13 @@ class _NodeRows:
         weights = self.growing.weights
         return np.ones(len(self.rows), np.int64) if weights is None else weights[self.rows]
 
+    def beside(self, threshold: float) -> ValuesBeside:
+        """The values beside a threshold, and the weights of the sides."""
+        found = ValuesBeside.none()
+        for rows in _blocks(self.rows):
+            found = found.plus(replace(self, rows=rows), threshold)
+        return found
+
 
 class MixedMistakes:
     """Cuts of the mixed columns of a growing tree that make the fewest mistakes.
@@ -132,7 +157,7 @@ class MixedMistakes:
     def cut(self, node: int, members: NDArray[np.intp], most: int | None) -> CenterCut | None:
         """The best cut with one of the ``members`` on each side; None if it costs ``most``."""
         rows = self._growing.rows(node)
-        alive = rows[self._alive[rows] != 0]
+        alive = rows if node == 0 else rows[self._alive[rows].view(np.bool_)]
         searches = [
             self._subsets(column, rows, alive, members)
             if column.is_categorical

@@ -72,7 +72,7 @@ class RowCut:
         """Surrogate cost that the cut saves, in fixed point."""
         growing, node = self.growing, self.node
         on_left = _core.sum_regrets(
-            growing.costs.regrets.values, growing.rows(node)[self._left], growing.n_threads
+            growing.costs.regrets.for_search, growing.rows(node)[self._left], growing.n_threads
         )
         on_right = growing.totals[node] - on_left
         return growing.regret(node) - int(on_left.min()) - int(on_right.min())

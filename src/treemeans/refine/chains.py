@@ -294,7 +294,7 @@ class _Chains:
         squares = (space * space).sum(axis=1)
         weights = np.ones(len(space)) if data.weights is None else data.weights
         total = float(weights @ squares)
-        mean_cost = max(data.costs.cheapest / len(data.costs.rows), sys.float_info.min * 2.0**_BITS)
+        mean_cost = max(data.costs.cheapest / data.costs.n_rows, sys.float_info.min * 2.0**_BITS)
         unit = math.ldexp(1.0, math.frexp(mean_cost)[1] - _BITS)
         costs = data.costs
         self._chains = _core.AnnealingChains(

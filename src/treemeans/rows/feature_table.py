@@ -41,10 +41,8 @@ class Table:
     def has_missing(self) -> NDArray[np.bool_]:
         """The features that may be cut and have missing values."""
         found = np.zeros(self.n_features, dtype=bool)
-        rows = np.arange(self.n_rows, dtype=np.int32)
-        for feature in self.bins.mixed:
-            values = _core.column(self.points, feature, rows, 1)
-            found[feature] = bool(np.isnan(values).any())
+        for i, feature in enumerate(self.bins.mixed):
+            found[feature] = _core.mixed_column(self.bins, i)[3]
         return found
 
     def with_rows(self, X: Any, n_threads: int) -> Self:

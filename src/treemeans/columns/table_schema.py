@@ -390,4 +390,9 @@ def _not_supported(name: str, kind: str) -> str:
             f"Column {name!r} {kind} values; convert them to one type, "
             f"for example with df[{name!r}].astype(str)."
         )
+    if "type period[" in kind:
+        return (
+            f"Column {name!r} {kind}, which are not read; convert them to dates, for example with "
+            f"df[{name!r}].dt.to_timestamp()."
+        )
     return f"Column {name!r} {kind}, which have no order and no categories; leave it out."

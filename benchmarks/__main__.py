@@ -12,6 +12,8 @@ COMMANDS = {
     "rivals": ("benchmarks.rivals", "the search beside every other method (RIVALS.md)"),
     "proofs": ("benchmarks.proofs", "what is proven of small trees (PROOFS.md)"),
     "scale": ("benchmarks.scale", "how the cost of partitioned fits grows (SCALE.md)"),
+    "gathered": ("benchmarks.gathered", "partitions that are gathered beside memory (SCALE.md)"),
+    "folder": ("benchmarks.large_folder", "a whole fit on a folder of Parquet files (SCALE.md)"),
     "duckdb": ("benchmarks.duckdb_sums", "sums of a fit by SQL in DuckDB (SCALE.md)"),
     "paper": ("benchmarks.paper.evaluation", "the ExKMC paper's evaluation (RESULTS.md)"),
     "costs": ("benchmarks.costs", "labels beside CART, and k-medians (COSTS.md)"),

@@ -115,3 +115,30 @@ def test_amounts_with_several_signs_are_said_to_be_text():
             "text",
             "written with $ and €, so not read as numbers",
         )
+
+
+WRITTEN = {
+    "date": ["2024-07-24", "2023-01-02", None],
+    "date of another order": ["24.07.2024", "02.01.2023", None],
+    "date with a month's name": ["Jul 24, 2024", "Jan 2, 2023", None],
+    "time": ["2024-07-24 13:45:00", "2023-01-02 00:00:01", None],
+    "duration": ["02:15:00", "3 days", None],
+    "money": ["€271.64", "€1,000.50", None],
+    "percent": ["5.0%", "12%", None],
+    "flag": ["True", "False", None],
+    "number": ["1.5", "-2e3", None],
+    "code": ["00501", "30330", None],
+    "category": ["DE", "FR", None],
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+def test_large_strings_are_read_like_strings(written):
+    # pandas and polars write text as large strings.
+    text, large = TextType(), TextType()
+    text.add(pa.array(written, pa.string()))
+    large.add(pa.array(written, pa.large_string()))
+    assert large.name == text.name
+    assert large.problem("x") == text.problem("x")
+    parsed = large.parse(pa.array(written, pa.large_string()))
+    assert parsed.to_pylist() == text.parse(pa.array(written, pa.string())).to_pylist()

@@ -71,7 +71,8 @@ def parse_dates(stripped: Any, date_format: str) -> Any | None:
         fields = fields.combine_chunks()
     if fields.null_count != stripped.null_count:
         return None
-    parts = {field.name: pc.struct_field(fields, field.name) for field in fields.type}
+    # Large strings, as pandas and polars write them, do not join with the separators below.
+    parts = {f.name: pc.cast(pc.struct_field(fields, f.name), pa.string()) for f in fields.type}
     hour = _hours(parts["hour"], parts["half"])
     if hour is None:
         return None

@@ -18,8 +18,13 @@ from treemeans.limits import Limits
 from treemeans.optimal.prove import ProofBudget, prove
 from treemeans.partitioned.gather_rows import GatheredTable, gather
 from treemeans.partitioned.map_reduce import PartitionedRows
-from treemeans.partitioned.partitioned_fit import PartitionedFitOptions, check_base, fit_partitioned
-from treemeans.partitioned.readers.dask_partitions import DaskPartitions, is_dask
+from treemeans.partitioned.partitioned_fit import (
+    PartitionedFitOptions,
+    check_base,
+    fit_partitioned,
+    needs_one_memory,
+)
+from treemeans.partitioned.readers.dask_partitions import DaskPartitions, in_memory, is_dask
 from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.partitioned.tree_refinement.partitioned_refinement import RefineSettings
 from treemeans.progress import Progress
@@ -336,7 +341,8 @@ class ExKMC(TreeEstimator):
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows; one of weight 0 as none.
         groups : data frame or dict of str to array of shape (n_samples,), optional
-            Columns that ``balance`` and ``protected`` name, and that are not clustered by.
+            Columns that ``balance`` and ``protected`` name, and that are not clustered by; with
+            rows of dask they may be dask's too.
 
         Returns
         -------
@@ -357,13 +363,14 @@ class ExKMC(TreeEstimator):
         partitioned = as_partitioned(X, sample_weight)
         gathered = None
         if partitioned is not None:
-            model._refuse_partitioned_limits(groups)
             gathered = model._gather(partitioned)
             if gathered is None:
+                model._refuse_partitioned_limits(groups, partitioned.gather_bytes)
                 model._fit_partitioned(partitioned)
                 self.__dict__ = model.__dict__
                 return self
             raw, X, sample_weight = gathered.raw, gathered.X, gathered.weights
+            groups = in_memory(groups)
         else:
             raw, X = X, model._validate(X, reset=True)
         base, limits, allowed = model._plan(X.shape[1])
@@ -475,17 +482,15 @@ class ExKMC(TreeEstimator):
             None if encoded is None else encoded.columns,
         )
 
-    def _refuse_partitioned_limits(self, groups: Any) -> None:
-        """Refuse limits on clusters for partitioned rows: they are about all rows at once."""
-        for name in ("min_cluster_size", "max_cluster_size", "balance", "protected"):
-            if getattr(self, name) is not None:
+    def _refuse_partitioned_limits(self, groups: Any, gather_bytes: int) -> None:
+        """Refuse limits on clusters for rows that are not gathered: they are about all at once."""
+        names = ("min_cluster_size", "max_cluster_size", "balance", "protected")
+        asked = {name: getattr(self, name) for name in names} | {"groups": groups}
+        for name, value in asked.items():
+            if value is not None:
                 raise ValueError(
-                    f"{name} needs all rows in one memory; pass an array or a data frame, for "
-                    "example of a sample of the rows (allowed_features keeps columns out of the "
-                    "rules of a tree on partitioned rows)."
+                    needs_one_memory(name, gather_bytes, "an array or data frame of a sample")
                 )
-        if groups is not None:
-            raise ValueError("groups needs all rows in one memory; pass an array or a data frame.")
 
     def _plan(
         self, n_features: int

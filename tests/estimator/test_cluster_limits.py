@@ -303,9 +303,43 @@ def test_the_nearest_limits_are_told_and_can_be_met():
     assert np.bincount(model.labels_).min() == 20
 
 
-def test_rows_in_partitions_are_refused():
+OF_PARTITIONS = (
+    {"min_cluster_size": 0.2},
+    {"max_cluster_size": 0.5},
+    {"balance": {"group": (0.2, 0.8)}, "protected": ["group"]},
+)
+
+
+@pytest.mark.parametrize("limit", OF_PARTITIONS)
+@pytest.mark.parametrize("dask_groups", [False, True])
+def test_rows_in_partitions_that_fit_into_memory_have_limits(limit, dask_groups):
     dask_array = pytest.importorskip("dask.array")
-    X = dask_array.from_array(rows()[0], chunks=100)
-    for limit in ({"min_cluster_size": 5}, {"balance": {0: (0, 1)}}, {"protected": [0]}):
-        with pytest.raises(ValueError, match="needs all rows in one memory"):
-            ExKMC(3, **limit).fit(X)
+    X, _ = rows()
+    groups = np.arange(len(X)) % 2
+    given = dask_array.from_array(groups, chunks=70) if dask_groups else groups
+    in_memory = ExKMC(3, max_leaf_nodes=8, reference=X[:3], **limit)
+    in_memory.fit(X, groups={"group": groups} if "balance" in limit else None)
+    in_parts = ExKMC(3, max_leaf_nodes=8, reference=X[:3], **limit)
+    in_parts.fit(
+        dask_array.from_array(X, chunks=(100, -1)),
+        groups={"group": given} if "balance" in limit else None,
+    )
+    np.testing.assert_array_equal(in_parts.tree_.feature, in_memory.tree_.feature)
+    np.testing.assert_array_equal(in_parts.tree_.threshold, in_memory.tree_.threshold)
+    np.testing.assert_array_equal(in_parts.tree_.label, in_memory.tree_.label)
+    assert in_parts.inertia_ == in_memory.inertia_
+    assert str(in_parts.rules()) == str(in_memory.rules())
+
+
+def test_limits_on_rows_that_are_not_gathered_are_refused():
+    dask = pytest.importorskip("dask")
+    dask_array = pytest.importorskip("dask.array")
+    X = dask_array.from_array(rows()[0], chunks=(100, -1))
+    limits = ({"min_cluster_size": 5}, {"balance": {0: (0, 1)}}, {"protected": [0]})
+    with dask.config.set({"treemeans.gather": "1 kB"}):
+        for limit in limits:
+            sentence = f"{next(iter(limit))} needs all rows in one memory, and only rows"
+            with pytest.raises(ValueError, match=sentence):
+                ExKMC(3, **limit).fit(X)
+        with pytest.raises(ValueError, match="groups needs all rows in one memory"):
+            ExKMC(3).fit(X, groups={"a": np.zeros(len(X))})

@@ -268,9 +268,14 @@ def test_one_center():
 
 @pytest.mark.parametrize("base_tree", ["exgreedy", "kdtree", "random", "cart", "kauri", "best"])
 def test_base_trees_that_need_all_rows(base_tree):
-    sentence = 'base_tree="[a-z]+" needs all rows in one memory, and only .* at most 0.001 MB'
-    with pytest.raises(ValueError, match=sentence):
-        ExKMC(None, reference=CENTERS, base_tree=base_tree).fit(partitioned(X, 3))
+    model = ExKMC(None, reference=CENTERS, base_tree=base_tree)
+    sentence = f'base_tree="{base_tree}" needs all rows in one memory'
+    with pytest.raises(ValueError, match=f'{sentence}; use "imm"'):
+        model.fit(partitioned(X, 3))
+    rows = partitioned(X, 3)
+    rows.gather_bytes = 1000
+    with pytest.raises(ValueError, match=f"{sentence}, and only rows .* at most 0.001 MB"):
+        model.fit(rows)
 
 
 @pytest.mark.parametrize("base_tree", ["imm", "emn", "none"])

@@ -75,17 +75,28 @@ class PartitionedFitOptions:
     scale: str = "auto"
 
 
-def check_base(base_tree: str | ThresholdTree, gather_bytes: int) -> None:
-    """Refuse a base tree that needs all rows in one memory.
+def needs_one_memory(what: str, gather_bytes: int, instead: str) -> str:
+    """Say that something works on rows in one memory only, and what else is possible.
 
-    ``gather_bytes``: up to which rows would have been gathered there.
+    ``gather_bytes``: up to which rows would have been gathered there; 0 if none are.
     """
+    if gather_bytes == 0:
+        return f"{what} needs all rows in one memory; use {instead}."
+    return (
+        f"{what} needs all rows in one memory, and only rows whose fit takes at most "
+        f"{bytes_in_words(gather_bytes)} (and a quarter of the available memory) are gathered "
+        f"there; use {instead}, or raise that size: "
+        'dask.config.set({"treemeans.gather": "8 GB"}), or gather_bytes of open_parts(...).'
+    )
+
+
+def check_base(base_tree: str | ThresholdTree, gather_bytes: int) -> None:
+    """Refuse a base tree that needs all rows in one memory."""
     if isinstance(base_tree, str) and base_tree not in BASES:
         raise ValueError(
-            f'base_tree="{base_tree}" needs all rows in one memory, and only rows whose fit takes '
-            f"at most {bytes_in_words(gather_bytes)} (and a quarter of the available memory) are "
-            'gathered there; use "imm", "emn", "none" or a tree, or raise that size: '
-            'dask.config.set({"treemeans.gather": "8 GB"}), or gather_bytes of open_parts(...).'
+            needs_one_memory(
+                f'base_tree="{base_tree}"', gather_bytes, '"imm", "emn", "none" or a tree'
+            )
         )
 
 

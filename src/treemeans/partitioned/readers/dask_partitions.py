@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -293,6 +294,13 @@ def reduce_tree(name: str, task: Any, replies: list[Any]) -> dict[Any, Any]:
 def is_dask(X: Any) -> bool:
     """Whether something is one of dask's collections; dask is not imported to find out."""
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr")
+
+
+def in_memory(columns: Any) -> Any:
+    """A data frame, or columns in a dict, with those of dask's collections brought to memory."""
+    if isinstance(columns, Mapping):
+        return {name: in_memory(values) for name, values in columns.items()}
+    return columns.compute() if is_dask(columns) else columns
 
 
 def is_array(X: Any) -> bool:

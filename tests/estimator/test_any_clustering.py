@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import DBSCAN, HDBSCAN, AgglomerativeClustering, Birch, SpectralClustering
 from sklearn.datasets import load_iris, load_wine
 from sklearn.frozen import FrozenEstimator
@@ -38,6 +39,9 @@ FORMS = {
     "pandas categories": pd.Series(NAMES, dtype="category"),
     "polars": pl.Series(NAMES),
     "objects": pd.Series([(("a",), ("b",), ("c", 1))[label] for label in Y]),
+    "tuples in a list": [(("a", 1), ("b", 1), ("c",))[label] for label in Y],
+    "tuples of numbers in a list": [((0, 1), (0, 2), (1, 1))[label] for label in Y],
+    "sets": [(frozenset("a"), frozenset("ab"), frozenset())[label] for label in Y],
     "booleans and text": [(True, "x", "y")[label] for label in Y],
 }
 
@@ -51,6 +55,25 @@ def test_labels_in_every_form(labels, cost):
     np.testing.assert_array_equal(same, Y[:, None] == Y)
     by_number = ExKMC(None, reference=model.reference_labels_, cost=cost).fit(X)
     np.testing.assert_array_equal(model.labels_, by_number.labels_)
+
+
+def test_masked_labels_are_noise():
+    labels = np.ma.array(Y, mask=Y == 0)
+    model = ExKMC(None, reference=labels, cost="labels").fit(X)
+    assert model.cluster_names_ == ("1", "2")
+
+
+def test_a_list_of_tuples_that_differ_is_centers():
+    centers = [tuple(row) for row in X[[0, 80, 150]]]
+    model = ExKMC(3, reference=centers).fit(X)
+    np.testing.assert_array_equal(model.reference_centers_, X[[0, 80, 150]])
+
+
+def test_no_labels_and_what_is_no_reference():
+    with pytest.raises(ValueError, match="reference has 0 labels, but X has 178 rows"):
+        ExKMC(None, reference=[]).fit(X)
+    with pytest.raises(ValueError, match=r"one label for each row .* or an array of centers"):
+        ExKMC(None, reference=dict(enumerate(Y))).fit(X)
 
 
 def test_labels_name_the_clusters():
@@ -249,6 +272,12 @@ def test_names_of_a_frame_of_costs():
     assert ExKMC(None, cost=table).fit(X).cluster_names_ == ("low", "middle", "high")
 
 
+def test_names_of_an_arrow_table_of_costs():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"cheap": X[:, 12], "dear": 1500 - X[:, 12]})
+    assert ExKMC(None, cost=table).fit(X).cluster_names_ == ("cheap", "dear")
+
+
 def test_a_function_of_costs_scores_other_rows():
     model = ExKMC(None, cost=squared).fit(X)
     half = X[::2]
@@ -383,3 +412,33 @@ def test_given_centers_are_called_by_their_cost(cost, word):
     X = load_iris().data
     model = ExKMC(3, reference=X[[0, 60, 120]], cost=cost).fit(X)
     assert f"agree with {word}" in str(model.rules())
+
+
+def test_costs_whose_sum_overflows_are_refused():
+    table = np.random.default_rng(0).random((len(X), 3)) * 1e308
+    with pytest.raises(ValueError, match="costs so large that their sum overflows"):
+        ExKMC(None, cost=table).fit(X)
+
+
+class ArraysOnly(ClusterMixin, BaseEstimator):
+    """A clusterer that indexes rows as an array, like some packages beside scikit-learn."""
+
+    def fit(self, X, y=None):
+        self.labels_ = (X[:, 0] > X[[0, 1], 0].mean()).astype(int)
+        return self
+
+
+def test_a_clusterer_that_takes_arrays_only_explains_a_frame():
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    model = ExKMC(None, reference=ArraysOnly(), cost="labels").fit(frame)
+    np.testing.assert_array_equal(model.labels_, X[:, 0] > X[[0, 1], 0].mean())
+
+
+def test_medoids_of_a_frame():
+    kmedoids = pytest.importorskip("kmedoids")
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    reference = kmedoids.KMedoids(3, metric="euclidean", random_state=0)
+    of_frame = ExKMC(None, reference=reference).fit(frame)
+    of_array = ExKMC(None, reference=reference).fit(X)
+    np.testing.assert_array_equal(of_frame.tree_.threshold, of_array.tree_.threshold)
+    np.testing.assert_array_equal(of_frame.reference_centers_, of_array.reference_centers_)

@@ -63,8 +63,7 @@ def fitted_clone(estimator: Any, X: Any, sample_weight: Any, random_state: Any) 
         }
         estimator.set_params(**seeds)
     if sample_weight is None:
-        with np.errstate(over="ignore", invalid="ignore"):  # costs that overflow are refused later
-            return estimator.fit(X)
+        return _fitted(estimator, X)
     last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", estimator)
     if not has_fit_parameter(last[1], "sample_weight"):
         raise ValueError(
@@ -72,8 +71,24 @@ def fitted_clone(estimator: Any, X: Any, sample_weight: Any, random_state: Any) 
             "Fit the reference yourself and pass it fitted."
         )
     prefix = f"{last[0]}__" if last[0] else ""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return estimator.fit(X, **{f"{prefix}sample_weight": sample_weight})
+    return _fitted(estimator, X, **{f"{prefix}sample_weight": sample_weight})
+
+
+def _fitted(estimator: Any, X: Any, **weights: Any) -> Any:
+    """Fit a clusterer to a data frame; to its values if the clusterer takes arrays only."""
+    with np.errstate(over="ignore", invalid="ignore"):  # costs that overflow are refused later
+        try:
+            return estimator.fit(X, **weights)
+        except ValueError:  # about the data
+            raise
+        except Exception:
+            # Packages beside scikit-learn index rows as X[rows], which in a frame are columns.
+            if isinstance(estimator, Pipeline) or not hasattr(X, "columns"):
+                raise
+            values = np.asarray(X)
+            if values.dtype.kind not in "biuf":
+                raise
+            return clone(estimator).fit(values, **weights)
 
 
 def check_clusterer(clusterer: Any) -> None:

@@ -139,8 +139,8 @@ def checked_centers(centers: Any, n_clusters: int | None, name: str) -> NDArray[
         array = np.array(centers, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{name} must be a clusterer, a Pipeline that ends in one, or an array of centers; "
-            f"got {type(centers).__name__}."
+            f"{name} must be a clusterer, a Pipeline that ends in one, one label for each row (a "
+            f"list, array or series), or an array of centers; got {type(centers).__name__}."
         ) from error
     if array.ndim != 2 or array.size == 0 or not np.isfinite(array).all():
         raise ValueError(

@@ -70,7 +70,8 @@ def read_costs(costs: Any, X: Any, n_rows: int, n_clusters: int | None) -> Given
     what = "The table of costs"
     if callable(costs):
         costs, what = costs(X), "What the function of costs returned"
-    names = tuple(str(name) for name in getattr(costs, "columns", ()))
+    named = getattr(costs, "column_names", getattr(costs, "columns", ()))  # Arrow's has both
+    names = tuple(str(name) for name in named)
     if np.iscomplexobj(costs):
         raise ValueError(f"{what} must hold real numbers; it holds complex ones.")
     try:
@@ -117,6 +118,12 @@ def split_costs(table: Floats, what: str) -> GivenCosts:
     if overflown.any() or np.isinf(base).any():
         raise ValueError(
             f"{what} has costs so far apart that their difference overflows; scale it."
+        )
+    with np.errstate(over="ignore"):
+        total = float(base.sum() + np.where(np.isinf(regret), 0.0, regret).max(axis=1).sum())
+    if np.isinf(total):
+        raise ValueError(
+            f"{what} has costs so large that their sum overflows; divide all of them by one number."
         )
     return GivenCosts(base, regret)
 

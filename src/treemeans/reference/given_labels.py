@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,11 +33,27 @@ def is_labels(reference: Any) -> bool:
     shape = getattr(reference, "shape", None)
     if shape is not None:
         return len(shape) == 1
-    if not isinstance(reference, list | tuple) and not hasattr(reference, "__array__"):
+    if not isinstance(reference, list | tuple | range) and not hasattr(reference, "__array__"):
         return False
     values = list(reference)
-    nested = (hasattr(value, "__len__") and not isinstance(value, str | bytes) for value in values)
-    return bool(values) and not any(nested)
+    return not any(map(_is_nested, values)) or _are_labels_of_parts(values)
+
+
+def _is_nested(value: Any) -> bool:
+    """Whether a value of a list has parts, so that it may be a center."""
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes | frozenset)
+
+
+def _are_labels_of_parts(values: list[Any]) -> bool:
+    """Whether tuples in a list are labels: some occur twice, or they hold more than numbers."""
+    if not all(isinstance(value, tuple) for value in values if _is_nested(value)):
+        return False
+    try:
+        repeated = len(set(values)) < len(values)
+    except TypeError:  # a tuple of lists
+        return False
+    parts = (part for value in values if isinstance(value, tuple) for part in value)
+    return repeated or not all(isinstance(part, Real) for part in parts)
 
 
 def check_index(values: Any, X: Any, name: str) -> None:
@@ -116,6 +133,8 @@ def plain_values(labels: Any) -> list[Any]:
         values = labels.to_list()
     elif hasattr(labels, "to_pylist"):
         values = labels.to_pylist()
+    elif isinstance(labels, np.ma.MaskedArray):
+        values = labels.tolist()  # None where masked
     else:
         values = list(labels)
     values = [value.item() if isinstance(value, np.generic) else value for value in values]

@@ -105,6 +105,24 @@ def test_amounts_with_a_decimal_comma(tmp_path):
         assert str(streamed.schema) == str(schema.table)
 
 
+def test_codes_are_numbers_if_the_user_says_so(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("zip,price,x\n" + "00501,1 000,1\n30330,22 500,2\n00502,7,3\n" * 9)
+    schema, table = _schema(path, ReadOptions(number=("zip", "price")))
+    refuse_problems(schema)
+    assert [column.kind for column in schema.columns] == ["integer"] * 3
+    expected = [[501, 1000, 1], [30330, 22500, 2], [502, 7, 3]]
+    assert schema.encode(table)[:3].tolist() == expected
+    again = read_table(path, text=True)
+    assert encode_for_model(again, schema.columns)[:3].tolist() == expected
+    for n_parts in (2, 9):  # the first code may come late
+        in_parts, _ = _schema(path, ReadOptions(number=("zip", "price")), n_parts=n_parts)
+        assert str(in_parts.table) == str(schema.table)
+    refused, _ = _schema(path, ReadOptions(date=("zip",)))
+    with pytest.raises(InputError, match="'zip' cannot be read as dates like 2024-12-31"):
+        refuse_problems(refused)
+
+
 def test_text_is_kept_as_it_is_written(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("version,x\n" + "1.50,1\n1.5,2\n2.0,3\n" * 9)

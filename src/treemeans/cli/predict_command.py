@@ -16,7 +16,7 @@ from treemeans.cli import interrupt
 from treemeans.cli.console import Console
 from treemeans.cli.show_command import SavedModel
 from treemeans.columns.encode_frame import UnseenValues
-from treemeans.columns.number_text import percent
+from treemeans.columns.number_text import format_rows, percent
 from treemeans.explain.leaf_reasons import LeafReasons
 from treemeans.files.file_errors import InputError, quoted
 from treemeans.files.file_formats import format_from_name
@@ -82,7 +82,10 @@ def run(
             n_rows += batch.num_rows
             progress.update(n_rows)
     for source, rows in n_unseen.items():
-        console.note(f"Note: {rows:,} rows have a category of {source} not seen in training.")
+        has = "has" if rows == 1 else "have"
+        console.note(
+            f"Note: {format_rows(rows)} {has} a category of {source} not seen in training."
+        )
     if n_formulas:
         console.note(
             f"Note: {n_formulas:,} cells that a spreadsheet would run as formulas have an "
@@ -90,7 +93,7 @@ def run(
         )
     if columns.confidence:
         _note_close_calls(model, n_close, console)
-    console.note(f"{n_rows:,} rows labelled{f'; they are in {out}' if out else ''}.")
+    console.note(f"{format_rows(n_rows)} labelled{f'; they are in {out}' if out else ''}.")
 
 
 def _writes_text(out: str | None) -> bool:

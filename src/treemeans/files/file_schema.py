@@ -322,8 +322,8 @@ def _text_types(
         wanted = _wanted(name, options)
         if options.date_order:
             found.choose_order(options.date_order)
-        if wanted == "number" and found.candidates == ["separated"]:
-            found.is_evident = True
+        if wanted == "number":
+            found.choose_number()
         if wanted and wanted not in ("text", found.name):
             problems[name] = _not_as_wanted(name, wanted, found)
         if wanted == "text":

@@ -210,6 +210,13 @@ class TextType:
         if len(self.date_formats) > 1:
             self.date_formats = tuple(f for f in self.date_formats if f.startswith(first))
 
+    def choose_number(self) -> None:
+        """Read numbers with separators, and codes such as 00501, as numbers: the user says so."""
+        if self.candidates == ["separated"]:
+            self.is_evident = True
+        elif self.codes and self.n_numbers == self.n_values:
+            self.candidates = ["number"]
+
     def problem(self, column: str) -> str:
         """What is wrong with text that can be read in more than one way; else nothing."""
         if self.name == "written date" and len(self.date_formats) > 1:

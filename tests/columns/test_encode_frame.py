@@ -118,7 +118,7 @@ def test_categories_of_numbers_are_found_whatever_type_they_have():
 
 
 BAD = {
-    "lists": ({"x": [[1], [2]]}, r"Column 'x' holds lists.*leave it out"),
+    "lists": ({"x": [[1], [2]]}, r"Column 'x' holds lists.*leave the column out"),
     "mixed": ({"x": [1, "a"]}, r"Column 'x' holds both number and text values; convert"),
     "objects": ({"x": [object(), object()]}, r"Column 'x' holds values of the type object"),
     "infinite": ({"x": [np.inf, 1.0], "c": ["a", "b"]}, r"Column 'x' has 1 infinite value; re"),

@@ -141,10 +141,10 @@ def test_a_table_vectorizer_gets_the_frame(table):
 @pytest.mark.parametrize(
     ("column", "sentence"),
     [
-        ([[1], [2]] * 5, "'bad' holds lists.*leave it out"),
+        ([[1], [2]] * 5, "'bad' holds lists.*leave the column out"),
         ([1, "a"] * 5, "'bad' holds both number and text values; convert them to one type"),
         ([np.inf, 1.0] * 5, "infinit"),
-        ([{"a": 1}] * 10, "'bad' holds .*leave it out"),
+        ([{"a": 1}] * 10, "'bad' holds .*leave the column out"),
     ],
 )
 def test_columns_that_cannot_be(column, sentence):

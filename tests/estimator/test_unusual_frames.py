@@ -48,6 +48,10 @@ FRAMES = {
     "pyarrow": lambda: pa.Table.from_pandas(with_gaps()),
     "arrow types": lambda: with_gaps().convert_dtypes(dtype_backend="pyarrow"),
     "booleans with None": lambda: table(b=np.array([True, False, None, True] * 10, dtype=object)),
+    "sparse columns": lambda: table(
+        s=pd.arrays.SparseArray(np.arange(N) % 4 // 3 * 2.5, fill_value=0.0),
+        b=pd.arrays.SparseArray(np.arange(N) % 5 == 0),
+    ),
     "durations": lambda: table(t=pd.to_timedelta(np.arange(N) * 3.7, "h")),
     "time zones": lambda: table(t=pd.date_range(START, periods=N, freq="7h", tz="Asia/Kathmandu")),
     "dates as objects": lambda: table(
@@ -289,3 +293,12 @@ def test_explain_says_that_a_category_is_missing():
     model = ExKMC(2, random_state=0).fit(frame)
     with pytest.raises(ValueError, match=r"no value for plan.*with_missing_sides"):
         model.explain(pd.DataFrame({"plan": [None, "a"], "x": [1.0, 2.0]}))
+
+
+def test_a_frame_of_sparse_columns_has_the_tree_of_its_matrix():
+    matrix = sparse.random(200, 6, 0.3, format="csr", random_state=0)
+    frame = pd.DataFrame.sparse.from_spmatrix(matrix, columns=list("abcdef"))
+    of_frame, of_matrix = (ExKMC(3, random_state=0).fit(rows) for rows in (frame, matrix))
+    np.testing.assert_array_equal(of_frame.tree_.threshold, of_matrix.tree_.threshold)
+    np.testing.assert_array_equal(of_frame.predict(frame), of_matrix.labels_)
+    assert list(of_frame.feature_names_in_) == list("abcdef")

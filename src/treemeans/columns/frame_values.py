@@ -51,19 +51,26 @@ def open_frame(X: Any) -> Any:
         ) from None
     if not isinstance(found, nw.DataFrame):
         return None
-    return nw.from_native(_without_views(X), eager_only=True) if _has_views(X) else found
+    plain = _with_plain_types(X)
+    return found if plain is X else nw.from_native(plain, eager_only=True)
 
 
-def _has_views(X: Any) -> bool:
-    """Whether a table of pyarrow holds texts as views, which few of its functions read."""
-    return hasattr(X, "column_names") and any(str(f.type) == "string_view" for f in X.schema)
+def _with_plain_types(X: Any) -> Any:
+    """A frame whose types narwhals reads: no views of pyarrow, no sparse columns of pandas."""
+    if hasattr(X, "column_names") and any(str(f.type) == "string_view" for f in X.schema):
+        import pyarrow as pa
+
+        types = [pa.large_string() if str(f.type) == "string_view" else f.type for f in X.schema]
+        return X.cast(pa.schema(list(zip(X.column_names, types, strict=True))))
+    sparse = _sparse_columns(X)
+    return X.astype({name: X.dtypes[name].subtype for name in sparse}) if sparse else X
 
 
-def _without_views(X: Any) -> Any:
-    import pyarrow as pa
-
-    types = [pa.large_string() if str(f.type) == "string_view" else f.type for f in X.schema]
-    return X.cast(pa.schema(list(zip(X.column_names, types, strict=True))))
+def _sparse_columns(X: Any) -> list[Any]:
+    """The names of the columns of a frame of pandas that store few of their values."""
+    if not hasattr(X, "dtypes") or not hasattr(X.dtypes, "items"):  # of pandas only
+        return []
+    return [name for name, dtype in X.dtypes.items() if str(dtype).startswith("Sparse[")]
 
 
 def is_all_numbers(frame: Any) -> bool:
@@ -103,7 +110,8 @@ def value_kind(series: Any) -> str:
     if bool(series.is_null().all()):
         return "null"
     if name == "Unknown":  # to narwhals, which reads frames of any library
-        name = str(getattr(series.to_native(), "dtype", name))
+        native = series.to_native()
+        name = str(getattr(native, "dtype", getattr(native, "type", name)))
     return _object_kind(series) if name == "Object" else f"holds {_in_words(name)}"
 
 
@@ -143,8 +151,11 @@ def _kind_of_object(value: Any) -> str:
         return "date"
     if isinstance(value, datetime.timedelta):
         return "duration"
-    is_list = isinstance(value, list | tuple | set | np.ndarray)
-    return "holds lists" if is_list else f"holds values of the type {type(value).__name__}"
+    if isinstance(value, list | tuple | set | np.ndarray):
+        return "holds lists"
+    if isinstance(value, datetime.time):
+        return "holds times of day"
+    return f"holds values of the type {type(value).__name__}"
 
 
 def missing_mask(series: Any) -> NDArray[np.bool_]:

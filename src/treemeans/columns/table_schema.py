@@ -395,4 +395,7 @@ def _not_supported(name: str, kind: str) -> str:
             f"Column {name!r} {kind}, which are not read; convert them to dates, for example with "
             f"df[{name!r}].dt.to_timestamp()."
         )
-    return f"Column {name!r} {kind}, which have no order and no categories; leave it out."
+    return (
+        f"Column {name!r} {kind}, which are not read; convert them to numbers or text, or leave "
+        "the column out."
+    )

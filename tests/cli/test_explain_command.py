@@ -72,6 +72,17 @@ def test_files_and_json(folder):
 def test_rows_without_a_label(noise, groups):
     output = run("noisy.csv", "--labels", "segment", "--noise", noise, "--report", "none")
     assert f"{groups} groups of the column 'segment'" in output
+    left_out = "178 rows, of which 20 without a label are left out; 3 groups"
+    assert (left_out in output) == (noise == "ignore")
+
+
+def test_a_group_without_rows_differs_by_nothing():
+    rare = FRAME.assign(segment=np.where(FRAME.index % 40 == 7, "rare", FRAME["region"]))
+    rare.to_csv("rare.csv", index=False)
+    output = run("rare.csv", "--labels", "segment", "--report", "none", "--leaves", "3")
+    told = output.partition("cluster 1: rare\n")[2].splitlines()
+    assert told[0].strip() == "no rows, and no rule leads to it"
+    assert not told[1].strip()
 
 
 def test_squared_distances():

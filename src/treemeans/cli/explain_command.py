@@ -13,6 +13,7 @@ from treemeans.cli.fit_output import print_path, summary, write_report_file
 from treemeans.cli.fit_settings import check_leaves
 from treemeans.cli.load_table import LoadedTable, TableInput
 from treemeans.cli.output_files import check_outputs, print_or_write
+from treemeans.columns.number_text import format_rows
 from treemeans.estimator import ExKMC
 from treemeans.explain.suggest_leaves import suggested_leaves
 from treemeans.files.file_errors import InputError
@@ -55,7 +56,11 @@ def run(
     model = fitted if settings.leaves else fitted.with_leaves(suggested)
     rules = model.rules()
     groups = len(model.cluster_names_)
-    console.print(f"{table.n_rows:,} rows; {groups} groups of the column {settings.labels!r}.")
+    without = sum(map(_is_noise, labels)) if settings.noise == "ignore" else 0
+    left_out = f", of which {without:,} without a label are left out" if without else ""
+    console.print(
+        f"{format_rows(table.n_rows)}{left_out}; {groups} groups of the column {settings.labels!r}."
+    )
     console.print(f"\n{rules}\n")
     print_path(fitted, suggested, model.n_leaves_, console)
     query = model.to_sql(dialect=settings.dialect, labels="names")
@@ -101,11 +106,15 @@ def _label(value: Any) -> Any:
     return value
 
 
+def _is_noise(label: Any) -> bool:
+    return label is None or label == -1
+
+
 def fit_labels(
     table: LoadedTable, labels: list[Any], settings: ExplainSettings, progress: bool
 ) -> ExKMC:
     """The tree that explains the labels; its path goes beyond the suggested size."""
-    n_groups = len({label for label in labels if label is not None and label != -1})
+    n_groups = len({label for label in labels if not _is_noise(label)})
     check_leaves(settings.leaves, n_groups, f"groups of {settings.labels}")
     model = ExKMC(
         None,

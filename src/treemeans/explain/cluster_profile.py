@@ -53,8 +53,11 @@ def differences(
     """
     others = _means_of_others(facts)
     counted = [_CategoryShares.of(facts, each) for each in facts.categories]
-    found = []
+    found: list[tuple[Difference, ...]] = []
     for cluster in range(len(others)) if clusters is None else clusters:
+        if not facts.weight[cluster]:  # no rows, so nothing in which they differ
+            found.append(())
+            continue
         mean = facts.profiles[cluster]
         steps = (mean - others[cluster]) / facts.scale
         # The mean of codes says nothing.

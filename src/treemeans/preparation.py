@@ -40,6 +40,7 @@ MOST_LEVELS = 20  # categories of a column with a coordinate of their own
 _SKEWED = 0.5  # of (q95 + q05 - 2 q50) / (q95 - q05): 0 is symmetric, an exponential has 0.56
 _FAR = 5.0  # distance of the largest value from the median, in units of q95 - q05
 _KNOTS = 1001  # quantiles from which ranks are interpolated
+_BLOCK = 2**18  # numbers that are written before the next rows
 _NORMAL_IQR = 1.349  # of a normal distribution of variance 1
 
 
@@ -190,9 +191,13 @@ class TablePreparation:
             return self._scale_sparse(X)
         ends = np.cumsum([0, *(view.width for view in self.views)])
         found = np.empty((X.shape[0], ends[-1]))
-        for i, view in enumerate(self.views):
-            values = np.asarray(X[:, i], dtype=np.float64)
-            view.write(values, found[:, ends[i] : ends[i + 1]])
+        # In blocks of rows that stay in the cache while one column after the other is written.
+        step = max(1, _BLOCK // max(1, int(ends[-1])))
+        for first in range(0, X.shape[0], step):
+            rows = slice(first, first + step)
+            for i, view in enumerate(self.views):
+                values = np.asarray(X[rows, i], dtype=np.float64)
+                view.write(values, found[rows, ends[i] : ends[i + 1]])
         return found
 
     def ranges(self, low: Floats, high: Floats) -> Floats:

@@ -18,7 +18,7 @@ COMMANDS = {
     "paper": ("benchmarks.paper.evaluation", "the ExKMC paper's evaluation (RESULTS.md)"),
     "costs": ("benchmarks.costs", "labels beside CART, and k-medians (COSTS.md)"),
     "limits": ("benchmarks.limits", "what limits on clusters add to a reference (LIMITS.md)"),
-    "mixed": ("benchmarks.mixed", "a table of categories beside the same table of their codes"),
+    "mixed": ("benchmarks.mixed", "a table of categories beside their codes (SCALE.md)"),
     "commands": ("benchmarks.commands", "start-up and predict of the command line (COMMANDS.md)"),
     "trust": (
         "benchmarks.trust",

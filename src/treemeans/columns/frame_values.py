@@ -24,7 +24,7 @@ _MICROSECONDS = PER_DAY["us"]
 
 
 def open_frame(X: Any) -> Any:
-    """X as a frame of narwhals; None for what is no data frame in memory.
+    """X as a frame of narwhals; None for what is no data frame in memory, or all sparse numbers.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def open_frame(X: Any) -> Any:
             f"{names.count(twice)} columns are named {twice!r}; names of columns must differ. "
             "Rename or drop them."
         ) from None
-    if not isinstance(found, nw.DataFrame):
+    if not isinstance(found, nw.DataFrame) or _is_sparse_matrix(X):
         return None
     plain = _with_plain_types(X)
     return found if plain is X else nw.from_native(plain, eager_only=True)
@@ -64,6 +64,14 @@ def _with_plain_types(X: Any) -> Any:
         return X.cast(pa.schema(list(zip(X.column_names, types, strict=True))))
     sparse = _sparse_columns(X)
     return X.astype({name: X.dtypes[name].subtype for name in sparse}) if sparse else X
+
+
+def _is_sparse_matrix(X: Any) -> bool:
+    """Whether all columns are sparse numbers, which scikit-learn reads without a dense copy."""
+    sparse = _sparse_columns(X)
+    return len(sparse) == X.shape[1] and all(
+        X.dtypes[name].subtype.kind in "iuf" for name in sparse
+    )
 
 
 def _sparse_columns(X: Any) -> list[Any]:

@@ -46,7 +46,7 @@ from treemeans.validation import (
     check_some_weight,
     check_weights,
     refuse_no_table,
-    refuse_not_finite,
+    refuse_training_rows,
     warn_if_empty,
 )
 from treemeans.warning_level import depth_in_package
@@ -124,7 +124,7 @@ class TreeEstimator(TreeModel):
             X = encoded.X
             table = Table.of(X, threads, allowed, **encoded.sides)
         if table is None:
-            refuse_not_finite(X)
+            refuse_training_rows(X)
         if encoded is not None:
             encoded.warn_without_weight(weights)
             raw = encoded.raw
@@ -193,7 +193,7 @@ class TreeEstimator(TreeModel):
         encoded = encode_numbers(raw)
         if encoded is None:
             if sparse.issparse(X) or np.isinf(X).any() or not isinstance(self.reference, Pipeline):
-                refuse_not_finite(X)
+                refuse_training_rows(X)
             encoded = encode_array(X, raw)
         self._take_in(encoded)
         return encoded

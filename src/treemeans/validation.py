@@ -387,6 +387,17 @@ def refuse_not_finite(X: Any) -> NoReturn:
     raise ValueError("Input X contains NaN or infinity.")
 
 
+def refuse_training_rows(X: Any) -> NoReturn:
+    """The same of an array to be fitted, and where its first missing value is."""
+    if not sparse.issparse(X) and np.isnan(X).any():
+        row, column = np.argwhere(np.isnan(X))[0]
+        raise ValueError(
+            f"Input X contains NaN (first in row {row}, column {column}); fill it in, or pass a "
+            "data frame, whose values may be missing."
+        )
+    refuse_not_finite(X)
+
+
 def refuse_no_table(X: Any) -> None:
     """Refuse what looks like a table and is not one, before scikit-learn makes numbers of it."""
     name = type(X).__name__

@@ -99,7 +99,8 @@ def test_not_finite_is_said_in_one_sentence(value, sentence):
 @pytest.mark.parametrize("place", [(0, 0), (149, 3)], ids=["first", "last"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_not_finite_anywhere(place, n_jobs):
-    fit_refused(given(n_jobs=n_jobs), broken(np.nan, place=place), "contains NaN")
+    where = rf"contains NaN \(first in row {place[0]}, column {place[1]}\); fill it in, or pass a"
+    fit_refused(given(n_jobs=n_jobs), broken(np.nan, place=place), where)
 
 
 @pytest.mark.parametrize("method", ["predict", "apply", "decision_path", "transform", "score"])

@@ -85,6 +85,30 @@ def test_numbers_are_what_the_values_stand_for():
     assert left_out["nothing"] == "left out: it has no values"
 
 
+NAMING_PEOPLE = {
+    "e-mail addresses": ([f"user{i % 30}@mail.example" for i in range(600)], "which name people"),
+    "telephone numbers": ([f"+49 170 55501{i % 30:02d}" for i in range(600)], "which name people"),
+    "customers": ([f"C{i % 130}" for i in range(600)], "130 different texts in 600 rows, fewer"),
+}
+
+
+@pytest.mark.parametrize(("values", "why"), NAMING_PEOPLE.values(), ids=NAMING_PEOPLE)
+def test_texts_that_name_people_are_left_out(values, why):
+    frame = open_frame(pd.DataFrame({"x": values, "y": np.arange(600)}))
+    schema = schema_of(frame)
+    assert [column.name for column in schema.columns] == ["y"]
+    assert why in schema.plans[0].becomes
+    asked = plan_columns(summarize([frame], ["x"]), asked=["x"])
+    assert asked.columns[0].categories == tuple(sorted(set(values)))
+
+
+def test_texts_that_do_not_name_people_are_kept():
+    values = [f"@tag{i % 30}" for i in range(300)], [f"city {i % 100}" for i in range(300)]
+    for texts in values:
+        schema = schema_of(open_frame(pd.DataFrame({"x": texts})))
+        assert [column.kind for column in schema.columns] == ["codes"]
+
+
 def test_batches_give_the_same_schema_as_the_whole_table():
     table = FRAMES["pyarrow"]
     batches = [open_frame(table.slice(i, 7)) for i in range(0, N, 7)]

@@ -19,6 +19,12 @@ from treemeans.columns.frame_values import count_texts, to_floats, value_kind
 
 MOST_CATEGORIES = 10_000  # different texts of a column; more are no categories
 _FEW_CATEGORIES = 20  # so many may occur in few rows, as in small tables
+_MANY_CATEGORIES = 100  # of more than these, each must have some rows on average
+_ROWS_EACH = 5
+_CONTACTS = {  # what names a person, and so must not be in rules, reports and models
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
+    "telephone numbers": re.compile(r"(\+|00)\d[\d ()/-]{6,}"),
+}
 _IDENTIFIER = re.compile(
     r"(?i:(^|[_\s.-])(id|uuid|guid|key)$|^(index|unnamed: 0)?$)|[a-z](Id|ID|Key)$"
 )
@@ -322,17 +328,31 @@ def _plan_text(
             problem=f"Column {told.name!r} has {number} different texts, too many for "
             "categories; group the rare ones first, or leave the column out.",
         )
+    written = f"; {summary.written}" if summary.written else ""
     differ = n > summary.n_present / 2
     if n > MOST_CATEGORIES or (not asked and differ and n > _FEW_CATEGORIES):
         why = f"it has {number} different texts in {summary.n_present:,} rows, so it identifies "
-        written = f"; {summary.written}" if summary.written else ""
         return _left_out(told, f"{why}rows or is free text{written}", asked)
+    if not asked and (contacts := _contacts(summary.texts)):
+        return _left_out(told, f"it holds {contacts}, which name people", asked)
+    if not asked and n > _MANY_CATEGORIES and summary.n_present < _ROWS_EACH * n:
+        why = f"it has {number} different texts in {summary.n_present:,} rows, fewer than "
+        return _left_out(told, f"{why}{_ROWS_EACH} rows for each{written}", asked)
     if not asked and in_file and n == summary.n_rows and looks_like_identifier(told.name):
         return _left_out(told, "it looks like an identifier", asked)
     if in_file and n == 1 and not summary.n_missing:
         return _left_out(told, f"every value is {next(iter(summary.texts))!r}", asked)
     column = Column(told.name, "codes", categories=tuple(sorted(summary.texts)))
     return replace(told, column=column, becomes=_used(summary))
+
+
+def _contacts(texts: Iterable[str]) -> str:
+    """What most of the texts are, if that is a way to reach a person; else nothing."""
+    found = [text.strip() for text in texts]
+    for name, pattern in _CONTACTS.items():
+        if 2 * sum(pattern.fullmatch(text) is not None for text in found) > len(found):
+            return name
+    return ""
 
 
 def _column_of(summary: ColumnSummary) -> Column:

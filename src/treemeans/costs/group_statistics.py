@@ -203,6 +203,17 @@ def rounded_mean(rows: NDArray[np.generic]) -> NDArray[np.float64]:
     return np.asarray(np.where(unit > 0, rounded, mean))
 
 
+def weights_near_one(weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Weights divided by the power of two that is near their largest.
+
+    Means stay the same, and sums of values above 1e150 times weights above 1e150 do not overflow.
+    """
+    if weights is None:
+        return None
+    _, exponent = np.frexp(weights.max(initial=0.0))
+    return np.asarray(np.ldexp(weights, -exponent), dtype=np.float64)
+
+
 def shift_near(rows: Floats, centers: Floats) -> Floats:
     """What to take off values before they are added up, so that a large offset costs no digits.
 

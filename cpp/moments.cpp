@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "compensated_sum.hpp"
 #include "parallel.hpp"
 
 namespace treemeans {
@@ -39,31 +40,13 @@ void add_dense(const DensePoints& points, const std::int32_t* groups, const doub
                [](std::vector<double>&) {});
 }
 
-// A sum, what rounding has taken off it, and off that, so that the difference of two sums keeps all
-// digits of weights that are 1e-24 of others.
-struct ExactSum {
-  double parts[3] = {0.0, 0.0, 0.0};
-  void add(double x) {
-    for (double& part : parts) {
-      const double next = part + x, shared = next - part;
-      x = (part - (next - shared)) + (x - shared);
-      part = next;
-    }
-  }
-  double minus(ExactSum other) const {
-    for (double& part : other.parts) part = -part;
-    for (const double part : parts) other.add(part);
-    return other.parts[0] + (other.parts[1] + other.parts[2]);
-  }
-};
-
 // Values that are not stored are zeros: they add the weight of their rows times minus the origin.
 // Where all rows of a group have a stored value, that weight is zero, since both of its sums run
 // over the same numbers in the same order.
 void add_sparse(const SparsePoints& points, const std::int32_t* groups, std::int64_t n_groups,
                 const double* weights, const double* origins, double* sums, double* squares) {
   const std::int64_t d = points.n_features;
-  std::vector<ExactSum> stored(n_groups * d), total(n_groups);
+  std::vector<CompensatedSum> stored(n_groups * d), total(n_groups);
   const Compressed& rows = points.by_row;
   for (std::int64_t r = 0; r < points.n_rows; ++r) {
     const double weight = weights ? weights[r] : 1.0;

@@ -13,6 +13,8 @@ from tests.helpers.examples import SLOW
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots open no window
 # Threads that wait sleep: two test processes of two threads each share two cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Workers of dask's clusters are forked from a process that has imported dask: a third of the time.
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
 # A shell starts background jobs with SIGINT ignored, and so do their children: tests of Ctrl-C
 # would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)

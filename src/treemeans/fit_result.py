@@ -19,11 +19,13 @@ from treemeans.cost_path import PATH_DTYPE, path_of, path_row, reconciled
 from treemeans.costs import (
     OWN_COSTS,
     TOO_LARGE,
+    TOO_LARGE_WEIGHTED,
     GroupCosts,
     GroupStatistics,
     KMeansCost,
     TableStatistics,
     rounded_mean,
+    weights_near_one,
 )
 from treemeans.explain.cluster_names import automatic_names, checked_names, names_with_numbers
 from treemeans.explain.cluster_rules import warnings_of
@@ -371,7 +373,7 @@ def measure(
         profile = GroupStatistics(weight, sums, origin)
         spread = profile.spread(squares)
         if not np.isfinite(spread).all():
-            raise ValueError(TOO_LARGE)
+            raise ValueError(TOO_LARGE if weights is None else TOO_LARGE_WEIGHTED)
     return FitResult(
         tree=tree,
         reference=reference.without_rows(),
@@ -414,6 +416,7 @@ def group_means(
 
     A column without any value has the mean 0.
     """
+    weights = weights_near_one(weights)
     if not sparse.issparse(X) and np.isnan(X).any():
         X = _means_for_missing(np.asarray(X, dtype=np.float64), groups, weights)
     dense = not sparse.issparse(X)

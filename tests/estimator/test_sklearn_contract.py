@@ -15,8 +15,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
         ExKMC(),
         ExKMC(3, base_tree="none"),
         ExKMC(3, base_tree="best", refine="local"),
-        ExKMC(3, refine="search", search_rounds=5),
-        ExKMC(3, refine="search", search_rounds=5, max_depth=3, min_samples_leaf=2),
+        ExKMC(3, refine="search", search_rounds=3, max_depth=3, min_samples_leaf=2),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

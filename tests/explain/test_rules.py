@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tests.helpers.examples import examples
+from tests.helpers.examples import SLOW, examples
 from tests.helpers.plain_numpy import random_weights, scaled_pca
 from tests.oracles import rules_oracle as oracle
 from treemeans import ExKMC, ThresholdTree
@@ -96,7 +96,7 @@ def test_fitted_models():
     [(6, 1, 9, 2), (9, 2, 4, 3), (9, 3, 2, 2), (12, 3, 3, 2)],
 )
 def test_no_cover_of_the_leaves_has_fewer_boxes_or_bounds(n_leaves, n_features, levels, n_clusters):
-    for seed in range(50):
+    for seed in range(50 if SLOW else 20):
         rng = np.random.default_rng(seed)
         tree = oracle.random_tree(rng, n_leaves, n_features, n_clusters, levels)
         grid = Grid(tree, plain_columns(n_features))

@@ -153,7 +153,7 @@ def database(name):
 def test_databases_say_what_predict_says(database, name, missing, finite):
     rng = np.random.default_rng(3)
     tree = mixed_tree(rng, 30, missing=missing)
-    X = mixed_rows(rng, 3000)
+    X = mixed_rows(rng, 1200)
     fine = accepted(tree, X)
     assert fine.sum() > 100
     expected = dict.fromkeys(range(len(X)))

@@ -163,3 +163,42 @@ def test_a_last_date_that_stands_for_none_is_said():
     table = pa.table({"x": [1.0, 2.0, 3.0], "until": ["2024-01-01", "2025-01-01", "9999-12-31"]})
     found = infer_schema(lambda names: iter([table.select(names)]), table.schema, ReadOptions())
     assert "its last date, 9999-12-31, may stand for a missing one" in str(found.table)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"missing": "guess"}, "--missing must be one of .*; got 'guess'"),
+        ({"date_order": "ymd"}, "--date-order must be .* or .*; got 'ymd'"),
+        ({"columns": []}, "No column is asked for; name at least one"),
+        ({"exclude": ["age"], "number": ["age"]}, "'age' cannot both be left out and be used"),
+        ({"number": ["age"], "text": ["age"]}, "'age' is named twice; name it in one of --text"),
+    ],
+)
+def test_options_that_contradict_each_other(options, says):
+    with pytest.raises(InputError, match=says):
+        ReadOptions(**options).check(list(ROWS[0]))
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "says"),
+    [
+        (pa.array([True, False]), {"date": ["x"]}, "'x' cannot be read as dates: it holds"),
+        (pa.array(["a", "b"]), {"number": ["x"]}, "'x' cannot be read as numbers: it holds 'a'"),
+        (pa.array(["1", "2"]), {"date": ["x"]}, "cannot be read as dates like .*: it holds '1'"),
+    ],
+)
+def test_columns_of_another_type_than_asked_for(column, options, says):
+    table = pa.table({"x": column, "y": [1.0, 2.0]})
+    found = infer_schema(
+        lambda names: iter([table.select(names)]), table.schema, ReadOptions(**options)
+    )
+    with pytest.raises(InputError, match=says):
+        refuse_problems(found)
+
+
+def test_no_column_is_left():
+    table = pa.table({"x": [1.0, 1.0]})
+    found = infer_schema(lambda names: iter([table.select(names)]), table.schema, ReadOptions())
+    with pytest.raises(InputError, match="No column is left to cluster by: 'x' is"):
+        refuse_problems(found)

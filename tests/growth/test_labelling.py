@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.oracles.labelling_oracle import best_cost
+from treemeans.growth import labelling
 from treemeans.growth.labelling import (
     Requirement,
     best_labels,
@@ -30,11 +31,19 @@ def draw(rng, scale=1):
     return costs, requirements
 
 
+@pytest.fixture(params=["sets of leaves", "branch and bound"])
+def method(request, monkeypatch):
+    """Few leaves are labelled by their sets; HiGHS is for those that have too many sets."""
+    if request.param == "branch and bound":
+        monkeypatch.setattr(labelling, "labels_by_sets", lambda *_: None)
+    return request.param
+
+
 @pytest.mark.parametrize("scale", [1, 2**50])
-def test_the_labels_are_the_cheapest_of_all_that_meet_the_requirements(scale):
+def test_the_labels_are_the_cheapest_of_all_that_meet_the_requirements(scale, method):
     rng = np.random.default_rng(scale % 1000)
     seen = {True: 0, False: 0}
-    for _ in range(300):
+    for _ in range(300 if method == "sets of leaves" else 120):
         costs, requirements = draw(rng, scale)
         labels = best_labels(costs, requirements)
         expected = best_cost(costs, requirements)
@@ -64,12 +73,30 @@ def test_without_steps_nothing_is_proven():
     assert not is_impossible(heavy, 2, most_steps=0)
 
 
-def test_weights_that_floats_do_not_tell_apart_are_met_exactly():
+def test_weights_that_floats_do_not_tell_apart_are_met_exactly(method):
     # 2**60 and 2**60 + 1 are the same float; only one of the two leaves fits.
     values = (2**60, 2**60 + 1, 1)
     labels = best_labels(np.array([[9, 0], [0, 9], [0, 9]]), [Requirement(values, high=2**60 + 1)])
     assert labels.tolist() in ([0, 1, 0], [1, 0, 1])
     assert [Requirement(values, high=2**60 + 1).is_met(labels.tolist(), 2)] == [True]
+
+
+def test_a_solution_that_only_floats_accept_is_forbidden(method):
+    """The cheapest labels are one row too heavy, which is below the tolerance of HiGHS."""
+    values = (2**40, 2**40 + 1, 2**40)
+    requirement = Requirement(values, high=2**41)
+    labels = best_labels(np.array([[0, 9], [0, 8], [0, 7]]), [requirement])
+    assert labels.tolist() == [0, 1, 0]
+    costs = np.array([[0, 9], [0, 9], [9, 0]])
+    assert best_labels(costs, [requirement]).tolist() == [1, 0, 1]
+
+
+def test_no_labels_are_found_where_there_are_none(method, monkeypatch):
+    monkeypatch.setattr(labelling, "is_impossible", lambda *_: False)
+    assert best_labels(np.array([[0, 1], [0, 1]]), [Requirement((5, 5), low=6)]) is None
+    # One label is left, and floats take it for one that meets the requirement.
+    heavy = Requirement((2**60 + 1,), high=2**60)
+    assert best_labels(np.array([[0]]), [heavy]) is None
 
 
 def test_the_nearest_labels_miss_the_least():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.helpers.datasets import kmeans, load
-from tests.helpers.examples import examples
+from tests.helpers.examples import SLOW, examples
 from tests.helpers.plain_numpy import cluster_means, cost_to
 from tests.helpers.training_data import data_of, price_rows
 from tests.oracles.search_oracle import as_dense, counted_rows
@@ -171,12 +171,12 @@ def test_long_columns(kind, rule, min_samples):
 
 
 @pytest.mark.parametrize("rule", METHODS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(3 if SLOW else 2))
 def test_centers_that_nearly_coincide(seed, rule):
     """Closer together than the values of a coarse bin: several gaps within one bin."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(1500, 3))
-    groups = np.repeat(X[rng.choice(1500, 5)], 4, axis=0)
+    X = rng.normal(size=(1000, 3))
+    groups = np.repeat(X[rng.choice(1000, 5)], 4, axis=0)
     centers = groups + 3e-3 * rng.normal(size=groups.shape)
     check(rule, X, centers)
     check(rule, X, centers, None, (8, None, None))
@@ -185,10 +185,10 @@ def test_centers_that_nearly_coincide(seed, rule):
 @pytest.mark.parametrize("rule", METHODS)
 def test_many_columns_and_centers(rule):
     rng = np.random.default_rng(6)
-    kinds = rng.choice(sorted(LONG_COLUMNS), 29)
-    X = np.column_stack([LONG_COLUMNS[kind](rng, 400) for kind in kinds])
+    kinds = rng.choice(sorted(LONG_COLUMNS), 21)
+    X = np.column_stack([LONG_COLUMNS[kind](rng, 300) for kind in kinds])
     X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
-    check(rule, X, X[rng.choice(400, 40, replace=False)])
+    check(rule, X, X[rng.choice(300, 24, replace=False)])
 
 
 @pytest.mark.parametrize("rule", METHODS)
@@ -200,7 +200,7 @@ def test_enough_for_two_threads(as_table, rule):
     X /= X.std(axis=0)
     if as_table is sparse.csr_array:
         X[rng.random(X.shape) < 0.6] = 0.0
-    check(rule, as_table(X), X[rng.choice(len(X), 8, replace=False)])
+    check(rule, as_table(X), X[rng.choice(len(X), 5, replace=False)])
 
 
 @examples(60)

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -332,7 +333,11 @@ def test_the_problems_of_old_files_have_the_same_trees_now(name):
     else:
         known = {"reference": old.reference_centers_, "max_iter": DEPRECATED, "n_init": DEPRECATED}
         new = ExKMC(**old.get_params() | known).fit(IRIS)
-    assert new.tree_ == old.tree_
+    if name.endswith("names"):  # centers of scikit-learn, whose last digits are the processor's
+        np.testing.assert_allclose(new.tree_.costs, old.tree_.costs, rtol=1e-12)
+        assert replace(new.tree_, costs=old.tree_.costs) == old.tree_
+    else:
+        assert new.tree_ == old.tree_
     np.testing.assert_allclose(new.inertia_, old.inertia_, rtol=1e-12)
     for name in ("surrogate_cost", "kmeans_cost", "ratio", "accuracy"):
         np.testing.assert_allclose(new.path_[name], old.path_[name], rtol=1e-9)

@@ -13,7 +13,12 @@ from treemeans.costs.cost_table import (
     Scales,
     node_costs,
 )
-from treemeans.costs.group_statistics import GroupStatistics, rounded_mean, shift_near
+from treemeans.costs.group_statistics import (
+    GroupStatistics,
+    rounded_mean,
+    shift_near,
+    weights_near_one,
+)
 from treemeans.costs.kmeans_cost import KMeansCost
 from treemeans.costs.kmedians_cost import KMediansCost, Union, UnionStatistics
 from treemeans.costs.priced_cost import PricedCost
@@ -47,4 +52,5 @@ __all__ = [
     "node_costs",
     "rounded_mean",
     "shift_near",
+    "weights_near_one",
 ]

@@ -33,12 +33,15 @@ class GroupStatistics:
     shift : (dimension,), a point near the rows
     within : (m,), cost of the rows about the mean of their group; None in a space where costs are
         not measured
+    mean_parts : mean of each group in two floats that add up to it, where the rows were measured
+        from near it: one float holds too few digits for a center beside a mean far from the shift
     """
 
     weight: Floats
     sums: Floats
     shift: Floats
     within: Floats | None = None
+    mean_parts: tuple[Floats, Floats] | None = None
 
     @cached_property
     def offset(self) -> Floats:
@@ -97,8 +100,12 @@ class GroupStatistics:
         No digit of a near center is lost to one that is far away, as in fixed point.
         """
         assert self.within is not None
-        from_shift = centers - self.shift
-        away = np.stack([_squared(self.offset - center) for center in from_shift], axis=1)
+        if self.mean_parts is None:
+            from_shift = centers - self.shift
+            away = np.stack([_squared(self.offset - center) for center in from_shift], axis=1)
+        else:
+            mean, rest = self.mean_parts
+            away = np.stack([_squared((mean - center) + rest) for center in centers], axis=1)
         return np.asarray(self.within[:, None] + self.weight[:, None] * away)
 
     def without_rows(self) -> GroupStatistics:
@@ -171,7 +178,8 @@ class GroupStatistics:
         known = np.sort(origin[self.weight > 0], axis=0)
         shift = known[(len(known) - 1) // 2]
         offset = (origin - shift) + step
-        return GroupStatistics(self.weight, self.weight[:, None] * offset, shift, within)
+        sums = self.weight[:, None] * offset
+        return GroupStatistics(self.weight, sums, shift, within, (origin, step))
 
 
 def rounded_mean(rows: NDArray[np.generic]) -> NDArray[np.float64]:
@@ -193,6 +201,17 @@ def rounded_mean(rows: NDArray[np.generic]) -> NDArray[np.float64]:
     unit = np.where(half_width > 0, np.ldexp(1.0, np.maximum(exponent - 2, -1000)), 0.0)
     rounded = np.round(mean / np.where(unit > 0, unit, 1.0)) * unit
     return np.asarray(np.where(unit > 0, rounded, mean))
+
+
+def weights_near_one(weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Weights divided by the power of two that is near their largest.
+
+    Means stay the same, and sums of values above 1e150 times weights above 1e150 do not overflow.
+    """
+    if weights is None:
+        return None
+    _, exponent = np.frexp(weights.max(initial=0.0))
+    return np.asarray(np.ldexp(weights, -exponent), dtype=np.float64)
 
 
 def shift_near(rows: Floats, centers: Floats) -> Floats:

@@ -25,6 +25,9 @@ _COST_BITS = 36
 whose costs differ by 1e-6 for equally good, which is then less than a unit."""
 _LARGEST_SUM = 1e9
 """Largest sum of a requirement that HiGHS is given, so that its tolerance is far below a row."""
+_SLACK = 0.01
+"""What sums that had to be scaled may miss their bounds by: HiGHS rounds them, and must not refuse
+labels that meet a bound exactly. Whole numbers then refuse those that do not."""
 MOST_NODES = 20_000
 """Nodes of a branch and bound; beyond them the best labelling found so far is taken. A number of
 nodes and not of seconds, so that the tree does not depend on the machine."""
@@ -63,8 +66,9 @@ class Requirement:
         values = np.array([float(value) for value in self.values])
         scale = max(1.0, float(np.abs(values).sum()) / _LARGEST_SUM)
         rows = sparse.kron(sparse.csr_matrix(values / scale), sparse.identity(n_clusters))
-        low = -np.inf if self.low is None else self.low / scale
-        high = np.inf if self.high is None else self.high / scale
+        slack = _SLACK if scale > 1.0 else 0.0
+        low = -np.inf if self.low is None else self.low / scale - slack
+        high = np.inf if self.high is None else self.high / scale + slack
         return LinearConstraint(rows.tocsr(), low, high)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 
 from treemeans import _core
 from treemeans.columns.dates import dates_as_days
-from treemeans.costs import OWN_COSTS, CostTable, TableCost
+from treemeans.costs import OWN_COSTS, CostTable, TableCost, weights_near_one
 from treemeans.preparation import TablePreparation
 from treemeans.reference.given_costs import GivenCosts
 from treemeans.rows import Table
@@ -117,6 +117,7 @@ class Reference:
         """
         if self.pipeline is None and self.cost in ("kmeans", "kmedians"):
             return self.centers
+        weights = weights_near_one(weights)
         sums = _core.group_sums(
             table.points, costs.nearest, self.n_clusters, weights, None, None, 1
         )

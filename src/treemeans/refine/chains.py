@@ -34,6 +34,8 @@ _MOST_SUMS = 2**25
 """Sums that the nodes of a tree keep; larger trees of more bins are searched without them."""
 _BITS = 14
 """Bits of the mean cost of a row in fixed point. Costs up to 2**17 times as large fit 32 bits."""
+_LEAST_SHARE = 2.0**-10
+"""Part of the cost of a tree to start from that the reference's cost counts as, at least."""
 
 
 class _Phase(NamedTuple):
@@ -294,7 +296,10 @@ class _Chains:
         squares = (space * space).sum(axis=1)
         weights = np.ones(len(space)) if data.weights is None else data.weights
         total = float(weights @ squares)
-        mean_cost = max(data.costs.cheapest / data.costs.n_rows, sys.float_info.min * 2.0**_BITS)
+        # Where the reference costs next to nothing (a center for every row), all costs would be
+        # beyond 32 bits of its unit: the unit is then that of the tree to start from.
+        whole = max(data.costs.cheapest, _LEAST_SHARE * min(start.cost for start in starts))
+        mean_cost = max(whole / data.costs.n_rows, sys.float_info.min * 2.0**_BITS)
         unit = math.ldexp(1.0, math.frexp(mean_cost)[1] - _BITS)
         costs = data.costs
         self._chains = _core.AnnealingChains(

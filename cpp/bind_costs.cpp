@@ -102,6 +102,26 @@ double kmeans_cost_of(In<double, 2> rows, In<double, 1> weights, std::int64_t k,
   return least;
 }
 
+Out<double> spreads_of(In<double, 2> rows, In<double, 1> weights, In<double, 2> centers,
+                       std::int64_t least) {
+  if (weights.shape(0) != rows.shape(0) || centers.shape(1) != rows.shape(1))
+    throw std::invalid_argument("rows, weights and centers do not fit");
+  auto spreads = new_array<double>({centers.shape(0)});
+  nb::gil_scoped_release release;
+  spread_around(rows.data(), weights.data(), static_cast<std::int64_t>(rows.shape(0)),
+                static_cast<std::int32_t>(rows.shape(1)), centers.data(),
+                static_cast<std::int64_t>(centers.shape(0)), least, spreads.data());
+  return spreads;
+}
+
+Out<double> shuffled(In<double, 2> rows, std::uint64_t seed) {
+  auto out = new_array<double>({rows.shape(0), rows.shape(1)}, true);
+  nb::gil_scoped_release release;
+  shuffle_columns(rows.data(), static_cast<std::int64_t>(rows.shape(0)),
+                  static_cast<std::int32_t>(rows.shape(1)), seed, out.data());
+  return out;
+}
+
 Out<double> totals_of(In<double, 2> regret, std::optional<In<double, 1>> weights, int n_threads,
                       MaybeIn<double> before) {
   auto totals = new_array<double>({regret.shape(1)}, true);
@@ -198,6 +218,8 @@ void bind_costs(nb::module_& m) {
         "absolute"_a = false);
   m.def("kmeans_cost", &kmeans_cost_of, "rows"_a, "weights"_a, "k"_a, "draws"_a, "max_rounds"_a,
         "aim"_a);
+  m.def("spread_around", &spreads_of, "rows"_a, "weights"_a, "centers"_a, "least"_a);
+  m.def("shuffle_columns", &shuffled, "rows"_a, "seed"_a);
   m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a,
         "before"_a = nb::none());
   m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,

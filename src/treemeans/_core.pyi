@@ -200,6 +200,13 @@ def kmeans_cost(
     max_rounds: int,
     aim: float,
 ) -> float: ...
+def spread_around(
+    rows: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    least: int,
+) -> NDArray[np.float64]: ...
+def shuffle_columns(rows: NDArray[np.float64], seed: int) -> NDArray[np.float64]: ...
 def total_regrets(
     regret: NDArray[np.float64],
     weights: NDArray[np.float64] | None,

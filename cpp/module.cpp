@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include "bindings.hpp"
+#include "block_size.hpp"
 
 NB_MODULE(_core, m) {
   m.doc() = "Kernels of treemeans. Private: use the treemeans package.";
@@ -17,4 +18,6 @@ NB_MODULE(_core, m) {
   treemeans::bind_code_histogram(m);     // partitions: codes of bins
   treemeans::bind_optimal(m);            // proven trees
   m.def("max_threads", [] { return omp_get_max_threads(); });
+  // Values of a table and its costs below which a plain fit takes one thread.
+  m.attr("SMALL_TABLE") = treemeans::sized(1 << 20, 0);
 }

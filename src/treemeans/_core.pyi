@@ -648,6 +648,8 @@ class Kauri:
 
 def max_threads() -> int: ...
 
+SMALL_TABLE: int
+
 class _ExactKernel(Generic[_Sums, _Value]):
     """The cheapest tree on a table of ranks; ``SquaresSolver`` and ``RegretSolver2`` to ``24``.
 

@@ -207,6 +207,16 @@ def spread_around(
     least: int,
 ) -> NDArray[np.float64]: ...
 def shuffle_columns(rows: NDArray[np.float64], seed: int) -> NDArray[np.float64]: ...
+def count_pairs(
+    groups: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+    n_groups: int,
+    n_labels: int,
+) -> NDArray[np.float64]: ...
+def leaf_of_row(
+    rows: NDArray[np.int32], ends: NDArray[np.int64], leaves: NDArray[np.int32], n: int
+) -> NDArray[np.int32]: ...
 def total_regrets(
     regret: NDArray[np.float64],
     weights: NDArray[np.float64] | None,

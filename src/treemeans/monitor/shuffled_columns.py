@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 _CLEAR_GAP = 4.0  # differences of shuffles, by which clusters that cost less are more compact
 _LEAST_GAP = 0.02  # of the cost, at least
 LEAST_ROWS = 5  # of a cluster, among the rows looked at; fewer say nothing about its spread
+_WIDE = 1 << 17  # values of a table that takes long to shuffle
 _FAR = 1.25  # times the cost: a shuffle that costs more is not looked at to the end
 
 
@@ -205,14 +206,15 @@ def _loose_in_uniform(
 ) -> set[int]:
     """The clusters of ``loose`` whose spread is no less than in half of n uniform tables.
 
-    Tables that would make no difference are not made: those of wide tables take long.
+    Where one takes long, those that would make no difference are not made.
     """
     chosen = sorted(loose)
     as_close = np.zeros(len(chosen), dtype=int)
     for done, uniform in enumerate(_uniform(rows, rng, n), start=1):
         as_close += spread_around(uniform, weights, centers)[chosen] <= own[chosen]
         enough = 2 * as_close >= n
-        if (enough | (2 * (as_close + n - done) < n)).all():
+        known = enough | (2 * (as_close + n - done) < n)
+        if rows.size >= _WIDE and known.all():
             break
     return {cluster for cluster, yes in zip(chosen, enough.tolist(), strict=True) if yes}
 
@@ -287,6 +289,9 @@ def shuffled(rows: Floats, rng: np.random.Generator) -> Floats:
     >>> np.sort(shuffled(rows, np.random.default_rng(0)), axis=0).tolist()
     [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
     """
+    if rows.size < _WIDE:
+        return rng.permuted(rows, axis=0)
+    # numpy draws a number for each value; the core, five times as fast, for each that is not zero.
     return _core.shuffle_columns(rows, int(rng.integers(1 << 63)))
 
 

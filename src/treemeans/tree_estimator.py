@@ -245,12 +245,13 @@ class TreeEstimator(TreeModel):
         cut = np.unique(tree.feature[~tree.is_leaf]).tolist()
         counted = columns_to_count(data.table.n_features, cut, result.spread)
         sample = sample_rows(data.X, data.weights, counted)
-        result = replace(result, tree=tree.with_gap(seen.gap), short=short, histograms=sample)
+        found: dict[str, Any] = {"histograms": sample}
         if encoded is not None:
-            result = replace(result, categories=_categories(result, columns, data))
+            found["categories"] = _categories(result, columns, data)
         if isinstance(data.cost, KMeansCost):
-            shown = look_in_passing(data.cost.rows, data.weights, result.reference.centers)
-            result = replace(result, warnings=shown)
+            centers = result.reference.centers
+            found["warnings"] = look_in_passing(data.cost.rows, data.weights, centers)
+        result = replace(result, tree=tree.with_gap(seen.gap), short=short, **found)
         self._fit_result = result.read_as(columns)
         self._set_fitted_attributes(tree.n_leaves)
         self._show_warnings()

@@ -102,6 +102,57 @@ double kmeans_cost_of(In<double, 2> rows, In<double, 1> weights, std::int64_t k,
   return least;
 }
 
+Out<double> spreads_of(In<double, 2> rows, In<double, 1> weights, In<double, 2> centers,
+                       std::int64_t least) {
+  if (weights.shape(0) != rows.shape(0) || centers.shape(1) != rows.shape(1))
+    throw std::invalid_argument("rows, weights and centers do not fit");
+  auto spreads = new_array<double>({centers.shape(0)});
+  nb::gil_scoped_release release;
+  spread_around(rows.data(), weights.data(), static_cast<std::int64_t>(rows.shape(0)),
+                static_cast<std::int32_t>(rows.shape(1)), centers.data(),
+                static_cast<std::int64_t>(centers.shape(0)), least, spreads.data());
+  return spreads;
+}
+
+Out<double> shuffled(In<double, 2> rows, std::uint64_t seed) {
+  auto out = new_array<double>({rows.shape(0), rows.shape(1)}, true);
+  nb::gil_scoped_release release;
+  shuffle_columns(rows.data(), static_cast<std::int64_t>(rows.shape(0)),
+                  static_cast<std::int32_t>(rows.shape(1)), seed, out.data());
+  return out;
+}
+
+// Weight of the rows of each group that have each label.
+Out<double> count_pairs(In<std::int32_t, 1> groups, In<std::int32_t, 1> labels,
+                        std::optional<In<double, 1>> weights, std::size_t n_groups,
+                        std::size_t n_labels) {
+  if (labels.shape(0) != groups.shape(0) || (weights && weights->shape(0) != groups.shape(0)))
+    throw std::invalid_argument("groups, labels and weights do not fit");
+  auto counts = new_array<double>({n_groups, n_labels}, true);
+  nb::gil_scoped_release release;
+  const double* weight = or_null<double>(weights);
+  for (std::size_t i = 0; i < groups.shape(0); ++i) {
+    const auto group = static_cast<std::size_t>(groups.data()[i]);
+    const auto label = static_cast<std::size_t>(labels.data()[i]);
+    if (group >= n_groups || label >= n_labels) throw std::invalid_argument("a label is too large");
+    counts.data()[group * n_labels + label] += weight ? weight[i] : 1.0;
+  }
+  return counts;
+}
+
+// leaf_of_row[r] of n rows: leaves[i] for the rows r that come before ends[i] and after those of
+// the leaf before; -1 for a row that does not come at all.
+Out<std::int32_t> leaf_of_row(In<Row, 1> rows, In<std::int64_t, 1> ends, In<std::int32_t, 1> leaves,
+                              std::size_t n) {
+  auto found = new_array<std::int32_t>({n});
+  nb::gil_scoped_release release;
+  if (rows.shape(0) < n) std::fill_n(found.data(), n, -1);
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < ends.shape(0); ++i)
+    for (; at < ends.data()[i]; ++at) found.data()[rows.data()[at]] = leaves.data()[i];
+  return found;
+}
+
 Out<double> totals_of(In<double, 2> regret, std::optional<In<double, 1>> weights, int n_threads,
                       MaybeIn<double> before) {
   auto totals = new_array<double>({regret.shape(1)}, true);
@@ -198,6 +249,11 @@ void bind_costs(nb::module_& m) {
         "absolute"_a = false);
   m.def("kmeans_cost", &kmeans_cost_of, "rows"_a, "weights"_a, "k"_a, "draws"_a, "max_rounds"_a,
         "aim"_a);
+  m.def("spread_around", &spreads_of, "rows"_a, "weights"_a, "centers"_a, "least"_a);
+  m.def("shuffle_columns", &shuffled, "rows"_a, "seed"_a);
+  m.def("count_pairs", &count_pairs, "groups"_a, "labels"_a, "weights"_a.none(), "n_groups"_a,
+        "n_labels"_a);
+  m.def("leaf_of_row", &leaf_of_row, "rows"_a, "ends"_a, "leaves"_a, "n"_a);
   m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a,
         "before"_a = nb::none());
   m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,

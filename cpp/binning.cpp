@@ -157,23 +157,22 @@ TM_CLONES void code_range(const std::uint8_t* TM_RESTRICT codes, std::int64_t n,
   greatest = high;
 }
 
-// How many of 16 edges lie below a value.
-TM_INLINE std::int64_t edges_below(const double* TM_RESTRICT edges, double value) {
-  std::int64_t count = 0;
-#pragma omp simd reduction(+ : count)
-  for (int j = 0; j < 16; ++j) count += edges[j] < value ? 1 : 0;
-  return count;
-}
-
-// Every 16th edge says among which 16 the bin is. Two short counts are faster than eight steps of
-// a binary search, each of which waits for the one before.
+// How many edges lie below each value. The lanes of a vector are values: every 16th edge, which is
+// the same for all of them, says among which 16 the bin is; these are searched by halves.
 TM_CLONES void code_edges(const double* TM_RESTRICT v, std::int64_t n,
                           const double* TM_RESTRICT edges, std::uint8_t* TM_RESTRICT codes) {
-  alignas(64) double every[16];
-  for (int j = 0; j < 16; ++j) every[j] = edges[16 * j + 15];
+  double every[15];
+  for (int j = 0; j < 15; ++j) every[j] = edges[16 * j + 15];
+#pragma omp simd
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t group = edges_below(every, v[i]);
-    codes[i] = static_cast<std::uint8_t>(16 * group + edges_below(edges + 16 * group, v[i]));
+    const double value = v[i];
+    std::int64_t at = 0;
+    for (int j = 0; j < 15; ++j) at += every[j] < value ? 16 : 0;
+    at += edges[at + 7] < value ? 8 : 0;
+    at += edges[at + 3] < value ? 4 : 0;
+    at += edges[at + 1] < value ? 2 : 0;
+    at += edges[at] < value ? 1 : 0;
+    codes[i] = static_cast<std::uint8_t>(at);
   }
 }
 

@@ -1,6 +1,6 @@
-// What the clusters of k-means on a few dense rows cost: the comparison with shuffled columns asks
-// it several times in every fit, on tables so small that calls from Python would take most of the
-// time.
+// The comparison of a few dense rows with shuffled columns, which every fit makes: what the
+// clusters of k-means cost, and how far rows spread. The tables are so small that calls from Python
+// would take most of the time.
 #pragma once
 
 #include <cstdint>
@@ -21,5 +21,14 @@ struct KMeansStart {
 // the centers hardly move. A center without rows moves to the row that costs most.
 double kmeans_cost(const double* rows, const double* weights, std::int64_t n, std::int32_t d,
                    std::int64_t k, const KMeansStart& start);
+
+// out[c]: mean squared distance to center c of the rows nearest to it; NaN where these are fewer
+// than `least`, or without weight.
+void spread_around(const double* rows, const double* weights, std::int64_t n, std::int32_t d,
+                   const double* centers, std::int64_t k, std::int64_t least, double* out);
+
+// Every column in a random order of its own. out: n x d zeros.
+void shuffle_columns(const double* rows, std::int64_t n, std::int32_t d, std::uint64_t seed,
+                     double* out);
 
 }  // namespace treemeans

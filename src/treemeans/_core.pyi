@@ -200,6 +200,23 @@ def kmeans_cost(
     max_rounds: int,
     aim: float,
 ) -> float: ...
+def spread_around(
+    rows: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    least: int,
+) -> NDArray[np.float64]: ...
+def shuffle_columns(rows: NDArray[np.float64], seed: int) -> NDArray[np.float64]: ...
+def count_pairs(
+    groups: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float64] | None,
+    n_groups: int,
+    n_labels: int,
+) -> NDArray[np.float64]: ...
+def leaf_of_row(
+    rows: NDArray[np.int32], ends: NDArray[np.int64], leaves: NDArray[np.int32], n: int
+) -> NDArray[np.int32]: ...
 def total_regrets(
     regret: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
@@ -640,6 +657,8 @@ class Kauri:
     def step(self) -> KauriCut | None: ...
 
 def max_threads() -> int: ...
+
+SMALL_TABLE: int
 
 class _ExactKernel(Generic[_Sums, _Value]):
     """The cheapest tree on a table of ranks; ``SquaresSolver`` and ``RegretSolver2`` to ``24``.

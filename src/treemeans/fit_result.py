@@ -71,6 +71,7 @@ class FitResult:
     warnings : what a look at the rows showed to be wrong with the clusters (`check_segments`)
     categories : how often the leaves have the categories of each column of codes
     groups : what the clusters of every size say about groups of rows; None if no groups were given
+    is_weighted : whether the training rows had weights
     measured_costs : costs of the tree's nodes at ``centers``, where those that it grew by have lost
         digits; only until the path is made
     """
@@ -97,6 +98,7 @@ class FitResult:
     warnings: tuple[SegmentWarning, ...] = ()
     categories: tuple[CategoryCounts, ...] = ()
     groups: GroupFigures | None = None
+    is_weighted: bool = True
     measured_costs: NDArray[np.float64] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -270,11 +272,15 @@ class FitResult:
         tree, label = self.at(n_leaves)
         found: dict[str, Any] = {}
         if self.leaf_of_row is not None:
-            labels = label[self.leaf_of_row]
-            n_rows = np.bincount(labels, minlength=tree.n_clusters)
-            alone = np.flatnonzero(n_rows == 1).tolist()
-            found["alone"] = tuple((c, int(np.argmax(labels == c))) for c in alone)
-            found["n_rows"] = tuple(n_rows.tolist())
+            leaves, of_leaf = self.tree.leaves, self._rows_of_leaf
+            n_rows = np.bincount(label[leaves], of_leaf, minlength=tree.n_clusters)
+            alone = leaves[(n_rows[label[leaves]] == 1) & (of_leaf > 0)].tolist()
+            found["alone"] = tuple(
+                sorted(
+                    (int(label[leaf]), int(np.argmax(self.leaf_of_row == leaf))) for leaf in alone
+                )
+            )
+            found["n_rows"] = tuple(int(n) for n in n_rows)
         elif (tree.weight == np.floor(tree.weight)).all():
             leaves = tree.leaves
             n_rows = np.bincount(tree.label[leaves], tree.weight[leaves], tree.n_clusters)
@@ -282,6 +288,15 @@ class FitResult:
         if self.reference.start_agreement is not None:
             found["start_agreement"] = tuple(self.reference.start_agreement.tolist())
         return found
+
+    @cached_property
+    def _rows_of_leaf(self) -> NDArray[np.int64]:
+        """Number of the training rows in each leaf of the full tree."""
+        if not self.is_weighted:
+            return np.asarray(self.hits.sum(axis=1), dtype=np.int64)
+        assert self.leaf_of_row is not None
+        n_rows = np.bincount(self.leaf_of_row, minlength=self.tree.n_nodes)
+        return np.asarray(n_rows[self.tree.leaves])
 
     def segment_warnings(self) -> tuple[SegmentWarning, ...]:
         """What is wrong with the clusters of the full tree, without making all their rules."""
@@ -388,6 +403,7 @@ def measure(
         cost=reference.cost,
         called=reference.called,
         given_names=checked_names(reference.names, reference.names) if reference.names else (),
+        is_weighted=weights is not None,
         measured_costs=measured_costs(tree, leaves, centers, rounding),
     )
 
@@ -455,6 +471,5 @@ def hits_of(
     weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """Weight of the rows by leaf and reference label."""
-    cell = leaf.astype(np.int64) * n_clusters + label
-    found = np.bincount(cell, weights, minlength=n_leaves * n_clusters)
-    return found.reshape(n_leaves, n_clusters).astype(float)
+    label = np.ascontiguousarray(label, dtype=np.int32)
+    return _core.count_pairs(leaf, label, weights, n_leaves, n_clusters)

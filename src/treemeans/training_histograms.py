@@ -126,15 +126,17 @@ def sample_rows(
     """
     n, n_columns = X.shape[0], X.shape[1] if features is None else len(features)
     most = min(MOST_ROWS, max(_FEWEST_ROWS, _MOST_VALUES // n_columns))
-    rows = np.arange(n)
+    rows: Any = slice(None)
     if n > most:
         ends = np.arange(most + 1) * n // most
         rows = np.random.default_rng(0).integers(ends[:-1], ends[1:])
     if sparse.issparse(X):
         taken = X.tocsr()[rows] if n > most else X.copy()
         taken = taken if features is None else taken[:, list(features)]
-    else:
+    elif n > most:
         taken = X.take(rows, axis=0) if features is None else X[rows[:, None], list(features)]
+    else:
+        taken = np.array(X if features is None else X[:, list(features)], order="C")
     kept = None if features is None else tuple(features)
     return TrainingSample(taken, None if weights is None else np.array(weights[rows]), kept)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from treemeans import _core
 from treemeans.category_counts import CategoryCounts, count_categories
 from treemeans.columns import Columns
 from treemeans.columns.dates import date_columns
@@ -110,7 +111,7 @@ class TreeEstimator(TreeModel):
         raw, X : the rows as the user gave them, and as an array or sparse matrix
         allowed : the features that may be cut; None for all
         """
-        threads, weights = n_threads(self.n_jobs), check_weights(X, sample_weight)
+        threads, weights = self._fit_threads(X), check_weights(X, sample_weight)
         encoded = self._encoded_table
         table = Table.of(X, threads, allowed, **({} if encoded is None else encoded.sides))
         if table is None and encoded is None:
@@ -155,6 +156,19 @@ class TreeEstimator(TreeModel):
         if reference.given and reference.labels is None:
             warn_if_empty(costs.nearest, reference.n_clusters)
         return data, reference
+
+    def _fit_threads(self, X: Any) -> int:
+        """Threads of a fit.
+
+        The kernels of a plain fit take less than a millisecond each on a small table. Where other
+        processes keep the cores busy, waiting for a second thread at the end of each takes several
+        times as long as the fit on one.
+        """
+        clusters = 0 if self.n_clusters is None else self.n_clusters
+        values = (X.nnz if sparse.issparse(X) else X.size) + X.shape[0] * clusters
+        if values < _core.SMALL_TABLE and getattr(self, "refine", "none") == "none":
+            return 1
+        return n_threads(self.n_jobs)
 
     def _price(self, cost: Cost, table: Table, reference: Reference) -> CostTable:
         """Price the rows; in little memory where only growth asks for their regrets."""
@@ -231,12 +245,13 @@ class TreeEstimator(TreeModel):
         cut = np.unique(tree.feature[~tree.is_leaf]).tolist()
         counted = columns_to_count(data.table.n_features, cut, result.spread)
         sample = sample_rows(data.X, data.weights, counted)
-        result = replace(result, tree=tree.with_gap(seen.gap), short=short, histograms=sample)
+        found: dict[str, Any] = {"histograms": sample}
         if encoded is not None:
-            result = replace(result, categories=_categories(result, columns, data))
+            found["categories"] = _categories(result, columns, data)
         if isinstance(data.cost, KMeansCost):
-            shown = look_in_passing(data.cost.rows, data.weights, result.reference.centers)
-            result = replace(result, warnings=shown)
+            centers = result.reference.centers
+            found["warnings"] = look_in_passing(data.cost.rows, data.weights, centers)
+        result = replace(result, tree=tree.with_gap(seen.gap), short=short, **found)
         self._fit_result = result.read_as(columns)
         self._set_fitted_attributes(tree.n_leaves)
         self._show_warnings()

@@ -60,6 +60,8 @@ def on_one_line(text: str) -> str:
     >>> print(on_one_line("two\nlines"))
     two\nlines
     """
+    if text.isprintable():
+        return text
     return "".join(
         repr(letter)[1:-1] if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter
         for letter in text

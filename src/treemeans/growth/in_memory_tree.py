@@ -184,9 +184,9 @@ class InMemoryTree(GrowingTree):
     def leaf_of_row(self) -> NDArray[np.int32]:
         """Leaf of every row of the table; -1 for a row without weight, which is in none."""
         leaves = sorted(self.leaves, key=lambda leaf: self._slice[leaf])
-        found = np.full(self.table.n_rows, -1, dtype=np.int32)
-        found[self.all_rows] = np.repeat(leaves, [len(self.rows(leaf)) for leaf in leaves])
-        return found
+        ends = np.array([self._slice[leaf][1] for leaf in leaves], dtype=np.int64)
+        numbers = np.array(leaves, dtype=np.int32)
+        return _core.leaf_of_row(self.all_rows, ends, numbers, self.table.n_rows)
 
     def reprice(self, costs: CostTable, nodes: Iterable[int] | None = None) -> None:
         """Take other costs of the same rows, at all nodes or those that matter; labels stay."""

@@ -18,6 +18,7 @@ from treemeans.monitor.shuffled_columns import (
     QUICK,
     least_cost,
     shuffle_warnings,
+    shuffled,
     spread_around,
 )
 from treemeans.reference import Reference
@@ -32,7 +33,8 @@ Floats = NDArray[np.float64]
 _ROWS = 2000  # that are looked at
 _FEW_ROWS = (200, 500)  # for a first look in a fit, at least and at most
 _SOME_ROWS = 500  # for a second one
-_ROWS_IN_FIT = 1000  # for the last one
+_ROWS_IN_FIT = 1000  # for the last one; of wide tables fewer
+_VALUES_IN_FIT = 1 << 19
 _CLEAR = 0.8  # share of a shuffle's cost below which clusters are far more compact
 _MOST_VALUES = 4_000_000  # of a sparse sample that is made dense to be shuffled
 _AGREEMENT_STARTS = 10
@@ -98,14 +100,15 @@ def look_in_passing(
         some = _sampled(rows, weights, _SOME_ROWS, rng)
         if not shuffle_warnings(*some, centers, rng, QUICK):
             return ()
-    some = _sampled(rows, weights, _ROWS_IN_FIT, rng)
+    most = min(_ROWS_IN_FIT, max(_SOME_ROWS, _VALUES_IN_FIT // rows.shape[1]))
+    some = _sampled(rows, weights, most, rng)
     return tuple(shuffle_warnings(*some, centers, rng, IN_FIT))
 
 
 def _is_doubtful(few: Floats, weights: Floats, centers: Floats, rng: np.random.Generator) -> bool:
     """Whether a single shuffle is, or one of its clusters, almost as compact as the rows."""
     centers = np.ascontiguousarray(centers, dtype=np.float64)
-    shuffle = rng.permuted(few, axis=0)
+    shuffle = shuffled(few, rng)
     own = spread_around(few, weights, centers, LEAST_ROWS)
     other = spread_around(shuffle, weights, centers)
     with np.errstate(invalid="ignore"):

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from treemeans import _core
 from treemeans.explain.warning_record import SegmentWarning
-from treemeans.rows import as_points
 
 Floats = NDArray[np.float64]
 
 _CLEAR_GAP = 4.0  # differences of shuffles, by which clusters that cost less are more compact
 _LEAST_GAP = 0.02  # of the cost, at least
 LEAST_ROWS = 5  # of a cluster, among the rows looked at; fewer say nothing about its spread
+_WIDE = 1 << 17  # values of a table that takes long to shuffle
 _FAR = 1.25  # times the cost: a shuffle that costs more is not looked at to the end
 
 
@@ -147,7 +147,7 @@ def compare_with_shuffles(
     shuffled_costs: list[float] = []
     spreads: list[Floats] = []
     while len(spreads) < effort.shuffles and not _as_cheap(cost, shuffled_costs):
-        shuffle = rng.permuted(rows, axis=0)
+        shuffle = shuffled(rows, rng)
         spreads.append(spread_around(shuffle, weights, start))
         if clear:  # of all clusters together; more shuffles are for some of them
             if not _no_closer(own, spreads):
@@ -170,9 +170,7 @@ def compare_with_shuffles(
             uniform_share = _share(cost, _uniform_costs(rows, weights, cost, k, effort, rng))
     loose = _no_closer(own, spreads)
     if loose:  # single columns may hold a cluster together
-        uniform = _uniform(rows, rng, len(spreads))
-        uniform_spreads = [spread_around(each, weights, start) for each in uniform]
-        loose &= _no_closer(own, uniform_spreads)
+        loose = _loose_in_uniform(loose, own, rows, weights, start, rng, len(spreads))
     return ShuffleTest(
         share=share,
         uniform_share=uniform_share,
@@ -195,6 +193,30 @@ def _no_closer(own: Floats, others: list[Floats]) -> set[int]:
     """Clusters whose spread is no less than in half of the others."""
     with np.errstate(invalid="ignore"):
         return set(np.flatnonzero(np.mean(np.array(others) <= own, axis=0) >= 0.5).tolist())
+
+
+def _loose_in_uniform(
+    loose: set[int],
+    own: Floats,
+    rows: Floats,
+    weights: Floats,
+    centers: Floats,
+    rng: np.random.Generator,
+    n: int,
+) -> set[int]:
+    """The clusters of ``loose`` whose spread is no less than in half of n uniform tables.
+
+    Where one takes long, those that would make no difference are not made.
+    """
+    chosen = sorted(loose)
+    as_close = np.zeros(len(chosen), dtype=int)
+    for done, uniform in enumerate(_uniform(rows, rng, n), start=1):
+        as_close += spread_around(uniform, weights, centers)[chosen] <= own[chosen]
+        enough = 2 * as_close >= n
+        known = enough | (2 * (as_close + n - done) < n)
+        if rows.size >= _WIDE and known.all():
+            break
+    return {cluster for cluster, yes in zip(chosen, enough.tolist(), strict=True) if yes}
 
 
 def _as_cheap(cost: float, others: list[float]) -> int:
@@ -258,6 +280,21 @@ def least_cost(
     return _core.kmeans_cost(rows, weights, k, draws, rounds, aim)
 
 
+def shuffled(rows: Floats, rng: np.random.Generator) -> Floats:
+    """The rows with every column in a random order of its own.
+
+    Examples
+    --------
+    >>> rows = np.arange(6.0).reshape(3, 2)
+    >>> np.sort(shuffled(rows, np.random.default_rng(0)), axis=0).tolist()
+    [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    """
+    if rows.size < _WIDE:
+        return rng.permuted(rows, axis=0)
+    # numpy draws a number for each value; the core, five times as fast, for each that is not zero.
+    return _core.shuffle_columns(rows, int(rng.integers(1 << 63)))
+
+
 def spread_around(rows: Floats, weights: Floats, centers: Floats, least: int = 1) -> Floats:
     """Mean squared distance to each center of the rows nearest to it; NaN with too few rows.
 
@@ -269,10 +306,4 @@ def spread_around(rows: Floats, weights: Floats, centers: Floats, least: int = 1
     >>> spread_around(rows, np.ones(3), centers, least=2).tolist()
     [0.5, nan]
     """
-    squares, nearest = _core.nearest_centers(as_points(rows), centers, 1)
-    k = len(centers)
-    weight = np.bincount(nearest, weights, minlength=k)
-    total = np.bincount(nearest, weights * squares, minlength=k)
-    enough = (weight > 0) & (np.bincount(nearest, minlength=k) >= least)
-    spread: Floats = np.divide(total, weight, out=np.full(k, np.nan), where=enough)
-    return spread
+    return _core.spread_around(rows, weights, centers, least)

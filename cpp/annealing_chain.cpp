@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "annealing_variance_cut.hpp"
+
 namespace treemeans::annealing {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr int kLloydRounds = 4;              // of the halves of a cluster
 constexpr double kMostDissolved = 0.1;       // of the regret of the tree: see dissolve
 constexpr double kTolerance = 1e-4;          // `settle` ends once a round saves a smaller share
 
-enum Move { kFeature, kAnywhere, kHere, kExchange, kMoveLeaf, kRelabel, kDissolve };
+enum Move { kFeature, kAnywhere, kHere, kExchange, kMoveLeaf, kRelabel, kDissolve, kCenters };
 
 double squared_distance(const double* a, const double* b, std::int64_t m) {
   double sum = 0.0;
@@ -172,7 +174,6 @@ void Chain::settle(int rounds, bool moved) {
     if (now >= before * (1.0 - kTolerance)) break;
     before = now;
   }
-  tree_.prepare();
   if (rounds == 0 && !moved) return;
   // Leaves can have been labelled again since the centers moved.
   cost_ = cluster_cost(tree_, sums_) + cut_prices(tree_);
@@ -208,6 +209,8 @@ void Chain::round(const Policy& policy, double temperature) {
       tree_.cost() + static_cast<std::int64_t>(policy.most_after * temperature / unit);
   if (move == kDissolve) {
     changed = dissolve(policy.most_after * temperature);
+  } else if (move == kCenters) {
+    changed = regrow_with_centers(policy, temperature);
   } else if (move == kMoveLeaf) {
     changed = move_leaf();
   } else if (move == kRelabel) {
@@ -239,11 +242,10 @@ void Chain::round(const Policy& policy, double temperature) {
       if (is_best || is_far) recenter();
       settle(is_best ? 2 : 0, is_far);
       if (cost_ < best_.cost) best_ = shape();
-      steps_ += tree_.steps();
-      tree_.forget_steps();
     }
   }
-  steps_ += candidate_.steps() + kRoundSteps;
+  steps_ += candidate_.steps() + tree_.steps() + kRoundSteps;
+  tree_.forget_steps();
 }
 
 double Chain::drift() const {
@@ -262,6 +264,9 @@ bool Chain::change_subtree(const Policy& policy, int move, std::int64_t limit,
                            std::int64_t limit_after) {
   const std::int32_t node = pick_node(policy);
   if (node < 0) return false;
+  if (move == kFeature || move == kExchange) {
+    candidate_.take_sums_above(candidate_.nodes()[node].left, tree_);
+  }
   const AnnealingTree::Change before = candidate_.begin_change(node);
   if (!change(policy, move, node) || candidate_.cost() > limit) return false;
   if (move == kFeature) {
@@ -272,9 +277,10 @@ bool Chain::change_subtree(const Policy& policy, int move, std::int64_t limit,
   if (candidate_.cost() > limit_after) return false;
   // Most often the subtree is what it was.
   if (candidate_.cost() == tree_.cost() && candidate_.n_leaves() == tree_.n_leaves()) return false;
+  candidate_.take_sums_above(node, tree_);
   candidate_.end_change(before, -1);
   candidate_.climb(node, policy.looks);
-  candidate_.grow(n_leaves_);
+  candidate_.grow(n_leaves_, &tree_);
   return true;
 }
 
@@ -364,6 +370,13 @@ bool Chain::change(const Policy& policy, int move, std::int32_t node) {
 bool Chain::regrow_here(const Policy& policy, std::int32_t node) {
   const std::int32_t before = candidate_.n_leaves();
   candidate_.collapse(node);
+  grow_here(policy, node, before);
+  return true;
+}
+
+// Cuts the leaves below a node, the largest gain first, each by a few features only, until the tree
+// has so many leaves.
+void Chain::grow_here(const Policy& policy, std::int32_t node, std::int32_t n_leaves) {
   struct Open {
     std::int32_t leaf;
     BinCut cut;
@@ -378,8 +391,8 @@ bool Chain::regrow_here(const Policy& policy, std::int32_t node) {
         std::max<std::int64_t>(1, (n + policy.sampled_rows - 1) / policy.sampled_rows);
     open.push_back({leaf, cut, candidate_.regret(leaf) - cut.cost * stride});
   };
-  consider(node);
-  while (candidate_.n_leaves() < before && !open.empty()) {
+  for (const std::int32_t leaf : candidate_.leaves_below(node)) consider(leaf);
+  while (candidate_.n_leaves() < n_leaves && !open.empty()) {
     const auto next = std::max_element(
         open.begin(), open.end(), [](const Open& a, const Open& b) { return a.gain < b.gain; });
     const Open chosen = *next;
@@ -387,11 +400,10 @@ bool Chain::regrow_here(const Policy& policy, std::int32_t node) {
     if (!candidate_.split(chosen.leaf, chosen.cut)) continue;
     const std::int32_t left = candidate_.nodes()[chosen.leaf].left;
     const std::int32_t right = candidate_.nodes()[chosen.leaf].right;
-    if (candidate_.n_leaves() >= before) break;
+    if (candidate_.n_leaves() >= n_leaves) break;
     consider(left);
     consider(right);
   }
-  return true;
 }
 
 bool Chain::regrow_anywhere(const Policy& policy, std::int32_t node) {
@@ -422,9 +434,10 @@ bool Chain::move_leaf() {
   const std::int32_t node = losses[at].second;
   const AnnealingTree::Change before = candidate_.begin_change(node);
   candidate_.collapse(node);
+  candidate_.take_sums_above(node, tree_);
   candidate_.end_change(before, -1);
   candidate_.climb(candidate_.nodes()[node].parent, 2 * n_leaves_);
-  candidate_.grow(n_leaves_);
+  candidate_.grow(n_leaves_, &tree_);
   return true;
 }
 
@@ -443,10 +456,11 @@ bool Chain::relabel_leaf(const Policy& policy) {
   std::sort(order.begin(), order.end());
   const std::size_t at = order.size() > 1 && random_.uniform() < 0.3 ? 1 : 0;
   const std::int32_t parent = nodes[leaf].parent;
+  candidate_.take_sums_above(leaf, tree_);
   candidate_.relabel(leaf, order[at].second);
   candidate_.climb(parent, policy.looks);
   candidate_.relabel_cheapest();
-  candidate_.grow(n_leaves_);
+  candidate_.grow(n_leaves_, &tree_);
   return true;
 }
 
@@ -521,13 +535,169 @@ bool Chain::dissolve(double most) {
   ClusterSums sums;
   for (int i = 0; i < 2; ++i) {
     candidate_.reoptimize(0, 2 * n_leaves_);
-    candidate_.grow(n_leaves_);
+    candidate_.grow(n_leaves_, &tree_);
     const double cost = cluster_cost(candidate_, sums) + cut_prices(candidate_);
     if (i == 0 && cost - cost_ > most + kMostDissolved * regret) return false;
     candidate_.reprice(
         candidate_.prices().with(space, sums.means(space, candidate_.prices().centers)));
   }
   steps_ += static_cast<std::int64_t>(rows_->size()) * m * 6;
+  return true;
+}
+
+// The clusters all of whose leaves are below a node: their centers can move without other leaves.
+std::vector<std::int32_t> Chain::own_labels(std::int32_t node) const {
+  const std::vector<Node>& nodes = candidate_.nodes();
+  std::vector<std::int32_t> balance(tree_.prices().k, 0), below(tree_.prices().k, 0);
+  for (const Node& at : nodes)
+    if (at.rows && at.is_leaf()) ++balance[at.label];
+  std::vector<std::int32_t> open{node};
+  while (!open.empty()) {
+    const Node& at = nodes[open.back()];
+    open.pop_back();
+    if (at.is_leaf()) {
+      ++below[at.label];
+    } else {
+      open.push_back(at.left);
+      open.push_back(at.right);
+    }
+  }
+  std::vector<std::int32_t> labels;
+  for (std::int32_t c = 0; c < tree_.prices().k; ++c)
+    if (below[c] > 0 && below[c] == balance[c]) labels.push_back(c);
+  return labels;
+}
+
+// Vectors between centers, and between random rows: along these the clusters differ.
+std::vector<double> Chain::directions(const std::vector<std::int32_t>& labels, const Rows& rows) {
+  const Space& space = *problem_.space;
+  const std::int64_t m = space.dimension;
+  const std::vector<double>& centers = tree_.prices().centers;
+  std::vector<double> found;
+  const auto add = [&](const double* a, const double* b) {
+    for (std::int64_t j = 0; j < m; ++j) found.push_back(a[j] - b[j]);
+  };
+  std::vector<std::int32_t> order = labels;
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[random_.below(static_cast<std::int64_t>(i))]);
+  const int n_centers =
+      std::min<int>(ProjectedRows::kDirections - 2, static_cast<int>(order.size()) - 1);
+  for (int i = 0; i < n_centers; ++i)
+    add(centers.data() + order[i] * m, centers.data() + order[i + 1] * m);
+  for (int i = n_centers; i < ProjectedRows::kDirections + 1; ++i) {
+    const auto n = static_cast<std::int64_t>(rows.size());
+    add(space.row(rows[random_.below(n)]), space.row(rows[random_.below(n)]));
+  }
+  return found;
+}
+
+// Removes a subtree, and grows another by the variance of its rows; its own clusters get the means
+// of the new leaves as their centers.
+bool Chain::regrow_with_centers(const Policy& policy, double temperature) {
+  const Space& space = *problem_.space;
+  const std::int64_t m = space.dimension;
+  const std::int32_t node = pick_node(policy);
+  if (node < 0) return false;
+  const std::vector<std::int32_t> labels = own_labels(node);
+  if (labels.size() < 2) return false;
+  const std::int32_t before = candidate_.n_leaves();
+  candidate_.collapse(node);
+  const Rows& rows = *candidate_.nodes()[node].rows;
+  const auto n = static_cast<std::int64_t>(rows.size());
+  const std::int64_t most = 2 * policy.sampled_rows;
+  const std::int64_t stride = std::max<std::int64_t>(1, (n + most - 1) / most);
+  Rows sample;
+  for (std::int64_t i = random_.below(stride); i < n; i += stride) sample.push_back(rows[i]);
+  ProjectedRows projected(
+      space, sample,
+      m <= ProjectedRows::kDirections ? std::vector<double>() : directions(labels, rows));
+  struct Open {
+    std::int32_t leaf;
+    std::vector<std::int32_t> members;
+    ProjectedRows::Cut best;
+  };
+  std::vector<Open> open;
+  const auto consider = [&](std::int32_t leaf, std::vector<std::int32_t> members) {
+    const ProjectedRows::Cut best =
+        projected.best_cut(*problem_.table, problem_.limits, space.unit,
+                           static_cast<double>(stride), members, some_slots(policy, -1));
+    open.push_back({leaf, std::move(members), best});
+  };
+  consider(node, projected.all());
+  std::size_t n_leaves = 1;
+  while (n_leaves < labels.size()) {
+    const auto next = std::max_element(open.begin(), open.end(), [](const Open& a, const Open& b) {
+      return a.best.gain < b.best.gain;
+    });
+    if (next->best.cut.slot < 0) break;
+    const Open chosen = std::move(*next);
+    open.erase(next);
+    if (!candidate_.split(chosen.leaf, chosen.best.cut)) {
+      open.push_back({chosen.leaf, chosen.members, {}});
+      continue;
+    }
+    ++n_leaves;
+    std::vector<std::int32_t> left, right;
+    projected.part(*problem_.table, chosen.best.cut, chosen.members, left, right);
+    const Node& at = candidate_.nodes()[chosen.leaf];
+    const std::int32_t first = at.left, second = at.right;
+    consider(first, std::move(left));
+    consider(second, std::move(right));
+  }
+  steps_ += projected.steps();
+  // Means of the new leaves; each takes the place of the nearest center that is free.
+  std::vector<double> centers = tree_.prices().centers;
+  std::vector<std::int32_t> free = labels;
+  double saved = 0.0;  // by the new leaves, of the sum of squares of the old
+  for (const std::int32_t c : labels) {
+    const double* sum = sums_.sums.data() + c * m;
+    if (sums_.weights[c] <= 0.0) continue;
+    double square = 0.0;
+    for (std::int64_t j = 0; j < m; ++j) square += sum[j] * sum[j];
+    saved -= square / sums_.weights[c];
+  }
+  for (const Open& part : open) {
+    const Rows& own = *candidate_.nodes()[part.leaf].rows;
+    std::vector<double> mean(m, 0.0);
+    double weight = 0.0;
+    for (const Row row : own) {
+      const double* x = space.row(row);
+      const double w = space.weight(row);
+      for (std::int64_t j = 0; j < m; ++j) mean[j] += w * x[j];
+      weight += w;
+    }
+    if (weight <= 0.0) return false;
+    double square = 0.0;
+    for (double& value : mean) {
+      square += value * value;
+      value /= weight;
+    }
+    saved += square / weight;
+    std::size_t nearest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      const double away =
+          squared_distance(mean.data(), tree_.prices().centers.data() + free[i] * m, m);
+      if (away < least) least = away, nearest = i;
+    }
+    std::copy(mean.begin(), mean.end(), centers.begin() + free[nearest] * m);
+    free.erase(free.begin() + static_cast<std::ptrdiff_t>(nearest));
+  }
+  steps_ += n * m;
+  // Where other clusters have leaves here, those grow later.
+  const bool is_whole = candidate_.n_leaves() == before;
+  if (is_whole && -saved > policy.most_temperatures * temperature) return false;
+  candidate_.reprice(tree_.prices().with(space, centers));
+  steps_ += space.n * (m * static_cast<std::int64_t>(labels.size()) + tree_.prices().k);
+  const auto bound = [&] {  // the surrogate cost is never less than the cost about the means
+    return (candidate_.prices().cheapest + static_cast<double>(candidate_.cost())) * space.unit;
+  };
+  if (bound() > cost_ + policy.most_temperatures * temperature) return false;
+  if (candidate_.n_leaves() < before) grow_here(policy, node, before);
+  candidate_.reoptimize(node, policy.looks);
+  if (bound() > cost_ + policy.most_after * temperature) return false;
+  candidate_.climb(node, policy.looks);
+  candidate_.grow(n_leaves_, &tree_);
   return true;
 }
 

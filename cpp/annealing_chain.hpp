@@ -12,8 +12,8 @@ namespace treemeans::annealing {
 // How rounds are made: all that a chain does not decide by itself.
 struct Policy {
   // Chances of the moves: change a feature, regrow anywhere, regrow here, exchange with a child,
-  // move a leaf, relabel a leaf, dissolve a cluster.
-  static constexpr int kMoves = 7;
+  // move a leaf, relabel a leaf, dissolve a cluster, regrow with new centers.
+  static constexpr int kMoves = 8;
   double chances[kMoves];
   double hidden_features;     // share of the features that a leaf does not see when it grows again
   double uniform;             // of a node's chance to be changed, as a share of the largest
@@ -84,10 +84,14 @@ class Chain {
   std::vector<std::int32_t> some_slots(const Policy& policy, std::int32_t without);
   bool change(const Policy& policy, int move, std::int32_t node);
   bool regrow_here(const Policy& policy, std::int32_t node);
+  void grow_here(const Policy& policy, std::int32_t node, std::int32_t n_leaves);
   bool regrow_anywhere(const Policy& policy, std::int32_t node);
   bool move_leaf();
   bool relabel_leaf(const Policy& policy);
   bool dissolve(double most);
+  bool regrow_with_centers(const Policy& policy, double temperature);
+  std::vector<std::int32_t> own_labels(std::int32_t node) const;
+  std::vector<double> directions(const std::vector<std::int32_t>& labels, const Rows& rows);
   double cluster_cost(const AnnealingTree& tree, ClusterSums& sums) const;
   double cut_prices(const AnnealingTree& tree) const;
   double drift() const;  // what moving the centers to the means would save

@@ -34,10 +34,15 @@ void AnnealingTree::route(std::int32_t child, std::int32_t sibling) {
 }
 
 TM_INLINE void AnnealingTree::add_row(Sums& sums, Row row, std::int64_t value) const {
+  std::int64_t* TM_RESTRICT to = sums.data();
+  const std::int32_t n = problem_.table->n_slots;
+  if (!problem_.table->places.empty()) {
+    const std::uint16_t* TM_RESTRICT places = problem_.table->places.data() + std::int64_t{row} * n;
+    for (std::int32_t slot = 0; slot < n; ++slot) to[places[slot]] += value;
+    return;
+  }
   const std::uint8_t* codes = problem_.table->row(row);
   const std::uint32_t* first = problem_.table->first.data();
-  std::int64_t* to = sums.data();
-  const std::int32_t n = problem_.table->n_slots;
   for (std::int32_t slot = 0; slot < n; ++slot) to[first[slot] + codes[slot]] += value;
 }
 
@@ -69,15 +74,17 @@ void AnnealingTree::sum_gains(std::int32_t node) {
   nodes_[node].gains = std::move(sums);
 }
 
-// Copies of the tree have these sums from it, and need not make them again.
-void AnnealingTree::prepare() {
-  for (std::int32_t node = 0; node < nodes_.size(); ++node) {
-    if (!nodes_[node].rows) continue;
-    if (nodes_[node].is_leaf()) {
-      best_cut(node);
-    } else {
-      sum_gains(node);
-    }
+void AnnealingTree::take_sums_above(std::int32_t node, AnnealingTree& origin) {
+  for (std::int32_t at = nodes_[node].parent; at >= 0; at = nodes_[at].parent) {
+    Node& own = nodes_[at];
+    origin.sum_gains(at);
+    const Node& from = origin.nodes_[at];
+    own.gains = from.gains;
+    own.weights = from.weights;
+    own.now = from.now;
+    own.all_right = from.all_right;
+    nodes_[own.left].elsewhere = origin.nodes_[from.left].elsewhere;
+    nodes_[own.right].elsewhere = origin.nodes_[from.right].elsewhere;
   }
 }
 
@@ -285,6 +292,12 @@ std::vector<std::pair<std::int32_t, std::int32_t>> AnnealingTree::labels_below(
       open.push_back(nodes_[at].right);
     }
   }
+  return leaves;
+}
+
+std::vector<std::int32_t> AnnealingTree::leaves_below(std::int32_t node) const {
+  std::vector<std::int32_t> leaves;
+  for (const auto& [leaf, label] : labels_below(node)) leaves.push_back(leaf);
   return leaves;
 }
 

@@ -5,6 +5,15 @@
 
 namespace treemeans::annealing {
 
+void BinTable::find_places() {
+  if (first.back() > std::uint32_t{std::numeric_limits<std::uint16_t>::max()} + 1) return;
+  places.resize(n_rows * n_slots);
+  for (std::int64_t r = 0; r < n_rows; ++r)
+    for (std::int32_t slot = 0; slot < n_slots; ++slot)
+      places[r * n_slots + slot] =
+          static_cast<std::uint16_t>(first[slot] + codes[r * n_slots + slot]);
+}
+
 std::shared_ptr<const Prices> Prices::of(const Space& space, const std::vector<double>& centers,
                                          std::int64_t k) {
   auto prices = std::make_shared<Prices>();

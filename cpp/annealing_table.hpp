@@ -36,8 +36,12 @@ struct BinTable {
   std::vector<std::int32_t> n_values;     // bins of values of each slot
   std::vector<std::uint8_t> has_missing;  // of each slot: one more bin has the missing values
   std::vector<std::uint32_t> first;       // first bin of each slot; one more at the end
+  // first[slot] + code of every row and slot, which adding up a row reads; empty if 16 bits are too
+  // few for the number of bins.
+  std::vector<std::uint16_t> places;
 
   const std::uint8_t* row(Row r) const { return codes + std::int64_t{r} * n_slots; }
+  void find_places();
   BinSet left_of(const BinCut& cut) const {
     BinSet left;
     for (std::int32_t b = 0; b <= cut.bin; ++b) left.add(b);

@@ -224,12 +224,24 @@ const BinCut& AnnealingTree::best_cut(std::int32_t leaf) {
   return nodes_[leaf].best;
 }
 
-void AnnealingTree::grow(std::int32_t n_leaves) {
+void AnnealingTree::grow(std::int32_t n_leaves, AnnealingTree* origin) {
+  std::vector<std::pair<std::int64_t, std::int32_t>> leaves;  // the costliest first
   while (this->n_leaves() < n_leaves) {
+    leaves.clear();
+    for (std::int32_t node = 0; node < nodes_.size(); ++node)
+      if (nodes_[node].rows && nodes_[node].is_leaf()) leaves.emplace_back(-regret(node), node);
+    std::sort(leaves.begin(), leaves.end());
     std::int32_t chosen = -1;
     std::int64_t most = 0;
-    for (std::int32_t node = 0; node < nodes_.size(); ++node) {
-      if (!nodes_[node].rows || !nodes_[node].is_leaf() || regret(node) <= most) continue;
+    for (const auto& [saved, node] : leaves) {
+      if (-saved <= most) break;  // no cut saves more than the leaf costs
+      Node& leaf = nodes_[node];
+      if (!leaf.is_searched && origin && node < origin->nodes_.size() &&
+          origin->prices_ == prices_ && origin->nodes_[node].rows == leaf.rows &&
+          origin->nodes_[node].is_leaf() && origin->nodes_[node].label == leaf.label) {
+        leaf.best = origin->best_cut(node);
+        leaf.is_searched = true;
+      }
       const BinCut& cut = best_cut(node);
       if (cut.slot >= 0 && regret(node) - cut.cost > most)
         most = regret(node) - cut.cost, chosen = node;

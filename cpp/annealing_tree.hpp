@@ -57,6 +57,8 @@ class AnnealingTree {
   std::int64_t cost() const;
   std::int64_t regret(std::int32_t leaf) const { return nodes_[leaf].totals[nodes_[leaf].label]; }
 
+  std::vector<std::int32_t> leaves_below(std::int32_t node) const;
+
   void reprice(std::shared_ptr<const Prices> prices);
   bool split(std::int32_t leaf, const BinCut& cut);
   void collapse(std::int32_t node);
@@ -71,16 +73,19 @@ class AnnealingTree {
   BinCut search(std::int32_t leaf, const std::vector<std::int32_t>& slots, std::int64_t max_rows);
   // The best cut of a leaf on all slots, remembered.
   const BinCut& best_cut(std::int32_t leaf);
-  // Cuts leaves by their best cuts, the largest gain first, up to so many leaves.
-  void grow(std::int32_t n_leaves);
+  // Cuts leaves by their best cuts, the largest gain first, up to so many leaves. `origin`: the
+  // tree that this is a changed copy of; the best cuts of leaves that are still the same are
+  // searched, and remembered, there, so that the next copy knows them.
+  void grow(std::int32_t n_leaves, AnnealingTree* origin = nullptr);
   // Chooses every cut of a subtree again until none improves or `max_looks` are made. What is
   // above the subtree is not told: `Change` does that.
   void reoptimize(std::int32_t root, std::int64_t max_looks);
   // The same for the nodes from one up to the root, each with its subtree.
   void climb(std::int32_t node, std::int64_t max_looks);
 
-  // Finds out what every node saves and every leaf's best cut, if that is not known.
-  void prepare();
+  // Takes what the nodes above one would save from the tree that this is a copy of, where they are
+  // the same; it is summed there, if it is not known, so that the next copy knows it.
+  void take_sums_above(std::int32_t node, AnnealingTree& origin);
 
   // What a subtree was before a change, from which the nodes above it are brought up to date.
   struct Change {

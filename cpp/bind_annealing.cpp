@@ -34,6 +34,7 @@ class PyChains {
       table_.first.push_back(table_.first.back() +
                              static_cast<std::uint32_t>(table_.n_values[slot]) +
                              table_.has_missing[slot]);
+    table_.find_places();
     points_ = {static_cast<std::int64_t>(space_.shape(0)),
                static_cast<std::int64_t>(space_.shape(1)),
                space_.data(),

@@ -91,6 +91,24 @@ def test_chains_find_better_trees():
     assert better >= 4
 
 
+def test_a_subtree_grows_again_with_centers_of_its_own():
+    """Groups that no center stands for: cuts chosen by costs to the centers hardly find them."""
+    rng = np.random.default_rng(0)
+    means = rng.uniform(-20.0, 20.0, (8, 12))
+    X = (means[:, None] + rng.normal(size=(8, 40, 12))).reshape(-1, 12)
+    poor = np.vstack([X[:7], X[40:].mean(axis=0)])  # seven centers in one group
+    start = centered_tree_of(data_of(X), poor, 8)
+    start.recenter()
+    running = chains._Chains([start] * 2, start.data, 8, np.random.default_rng(1))
+    only = np.concatenate([np.eye(8)[7], chains.POLICY[8:]])
+    running._chains.run(range(2), only, 2000, 10**12, 0.1 * start.cost, 1e-3 * start.cost, 1)
+    within = sum(
+        ((X[i : i + 40] - X[i : i + 40].mean(axis=0)) ** 2).sum() for i in range(0, 320, 40)
+    )
+    assert running.best_cost <= 1.05 * within < 0.2 * start.cost
+    assert sum(running._chains.accepted(0)[:7]) == 0
+
+
 def test_cuts_of_the_starts_are_edges_and_far_rows_have_bins_of_their_own():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 2))

@@ -231,10 +231,10 @@ def test_the_same_tree_from_sparse_rows(refine, form):
 
 def test_the_seed_decides():
     table = TABLES["scaled wine"]()
-    models = [table.fit(refine="search", search_rounds=5, random_state=seed) for seed in range(6)]
+    models = [table.fit(refine="search", search_rounds=40, random_state=seed) for seed in range(6)]
     assert len({model.tree_.threshold.tobytes() for model in models}) > 1
     for seed, model in enumerate(models):
-        assert_same_model(table.fit(refine="search", search_rounds=5, random_state=seed), model)
+        assert_same_model(table.fit(refine="search", search_rounds=40, random_state=seed), model)
 
 
 def test_without_a_seed_it_is_always_the_same():

@@ -80,13 +80,14 @@ _EPOCHS = 20
 """Times that the chains stop, so that the bar moves and Ctrl-C is seen."""
 
 _CHANCES = {
-    "change a feature": 0.28,
-    "regrow anywhere": 0.25,
-    "regrow here": 0.3,
-    "exchange with a child": 0.06,
-    "move a leaf": 0.06,
-    "relabel a leaf": 0.03,
-    "dissolve a cluster": 0.02,
+    "change a feature": 0.21,
+    "regrow anywhere": 0.19,
+    "regrow here": 0.22,
+    "exchange with a child": 0.045,
+    "move a leaf": 0.045,
+    "relabel a leaf": 0.025,
+    "dissolve a cluster": 0.015,
+    "regrow with new centers": 0.25,
 }
 _HIDDEN_FEATURES = 0.75
 """Share of the features that a leaf does not see when it grows again. If it saw all of them it

@@ -688,7 +688,7 @@ bool Chain::regrow_with_centers(const Policy& policy, double temperature) {
   const bool is_whole = candidate_.n_leaves() == before;
   if (is_whole && -saved > policy.most_temperatures * temperature) return false;
   candidate_.reprice(tree_.prices().with(space, centers));
-  steps_ += space.n * (m * static_cast<std::int64_t>(labels.size()) + tree_.prices().k);
+  steps_ += space.n * (m * static_cast<std::int64_t>(labels.size()) / 2 + tree_.prices().k);
   const auto bound = [&] {  // the surrogate cost is never less than the cost about the means
     return (candidate_.prices().cheapest + static_cast<double>(candidate_.cost())) * space.unit;
   };

@@ -48,6 +48,8 @@ class _Phase(NamedTuple):
     coreset_rows : of the coreset that they work on; a table of up to twice as many rows is taken
         as it is
     hot, cold : first and last temperature, as shares of the excess cost per leaf of the best start
+    new_centers : share of the rounds that grow a subtree again with centers of its own. They lead
+        furthest from a start, and take the most time: late chains change little, and need others
     """
 
     n_chains: int
@@ -56,12 +58,13 @@ class _Phase(NamedTuple):
     coreset_rows: float
     hot: float
     cold: float
+    new_centers: float
 
 
 _PHASES = (
-    _Phase(6, 6, 0.3, 2048, 2.4, 0.2),
-    _Phase(4, 2, 0.65, 4096, 1.6, 0.1),
-    _Phase(4, 1, 1.0, math.inf, 0.6, 0.04),
+    _Phase(6, 6, 0.3, 2048, 2.4, 0.2, 0.3),
+    _Phase(4, 2, 0.65, 4096, 1.6, 0.1, 0.2),
+    _Phase(4, 1, 1.0, math.inf, 0.6, 0.04, 0.08),
 )
 """Which start leads to the best tree shows early, but not before there were some rounds: every base
 tree gets a chain. Fixed, so that the tree does not depend on the number of threads.
@@ -80,15 +83,15 @@ _EPOCHS = 20
 """Times that the chains stop, so that the bar moves and Ctrl-C is seen."""
 
 _CHANCES = {
-    "change a feature": 0.21,
-    "regrow anywhere": 0.19,
-    "regrow here": 0.22,
-    "exchange with a child": 0.045,
-    "move a leaf": 0.045,
-    "relabel a leaf": 0.025,
-    "dissolve a cluster": 0.015,
-    "regrow with new centers": 0.25,
+    "change a feature": 0.28,
+    "regrow anywhere": 0.25,
+    "regrow here": 0.3,
+    "exchange with a child": 0.06,
+    "move a leaf": 0.06,
+    "relabel a leaf": 0.03,
+    "dissolve a cluster": 0.02,
 }
+"""Of the rounds that do not grow a subtree with new centers."""
 _HIDDEN_FEATURES = 0.75
 """Share of the features that a leaf does not see when it grows again. If it saw all of them it
 would get the cuts that it had before."""
@@ -108,19 +111,23 @@ _SAMPLED_ROWS = 400
 _LOOKS = 4
 """Cuts that are chosen again, at most, in a subtree that changed."""
 
-POLICY = np.array(
-    [
-        *_CHANCES.values(),
-        _HIDDEN_FEATURES,
-        _UNIFORM,
-        _MOST_TEMPERATURES,
-        _MOST_AFTER,
-        _MOST_DRIFT,
-        _USUAL_LEAVES,
-        _SAMPLED_ROWS,
-        _LOOKS,
-    ]
-)
+
+def policy(new_centers: float) -> Floats:
+    """How the core makes rounds; ``new_centers`` as in `_Phase`."""
+    return np.array(
+        [
+            *(chance * (1.0 - new_centers) for chance in _CHANCES.values()),
+            new_centers,
+            _HIDDEN_FEATURES,
+            _UNIFORM,
+            _MOST_TEMPERATURES,
+            _MOST_AFTER,
+            _MOST_DRIFT,
+            _USUAL_LEAVES,
+            _SAMPLED_ROWS,
+            _LOOKS,
+        ]
+    )
 
 
 @dataclass(frozen=True)
@@ -289,6 +296,7 @@ class _Chains:
         self._data = data
         self._n = len(starts)
         self._n_leaves = n_leaves
+        self._n_clusters = len(starts[0].centers)
         trees = [start.freeze() for start in starts]
         self._bins = ChainBins.of(data, trees)
         rows = np.asarray(data.cost.rows, dtype=np.float64)  # type: ignore[attr-defined]
@@ -345,6 +353,9 @@ class _Chains:
         """Anneal until a phase ends."""
         begin, end = budget.share, phase.until
         per_leaf = excess * min(1.0 / self._n_leaves, _MOST_LEAF_SHARE)
+        # A cluster of several leaves is seldom in one subtree, so that its center could move alone.
+        k = self._n_clusters
+        rules = policy(phase.new_centers * min(1.0, k / self._n_leaves) ** 2)
         budget.begin_chains()
 
         def temperature(done: float) -> float:
@@ -359,16 +370,23 @@ class _Chains:
             until = done if short else min(1.0, done + 1.0 / (_EPOCHS * (end - begin)))
             before = self._spent
             self._run_part(
-                n_chains, rounds, min(steps, _MOST_STEPS), temperature(done), temperature(until)
+                rules,
+                n_chains,
+                rounds,
+                min(steps, _MOST_STEPS),
+                temperature(done),
+                temperature(until),
             )
             made, spent = self._spent[0] - before[0], self._spent[1] - before[1]
             if made == 0:  # every chain is at a tree that cannot be better
                 return
             budget.spend_rounds(made, spent, self.best_cost)
 
-    def _run_part(self, n_chains: int, rounds: int, steps: int, first: float, last: float) -> None:
+    def _run_part(
+        self, rules: Floats, n_chains: int, rounds: int, steps: int, first: float, last: float
+    ) -> None:
         n_threads = self._data.n_threads
-        self._chains.run(range(n_chains), POLICY, rounds, steps, first, last, n_threads)
+        self._chains.run(range(n_chains), rules, rounds, steps, first, last, n_threads)
 
     @property
     def _spent(self) -> tuple[int, int]:

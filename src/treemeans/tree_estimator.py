@@ -164,11 +164,11 @@ class TreeEstimator(TreeModel):
         processes keep the cores busy, waiting for a second thread at the end of each takes several
         times as long as the fit on one.
         """
+        asked = n_threads(self.n_jobs)
         clusters = 0 if self.n_clusters is None else self.n_clusters
         values = (X.nnz if sparse.issparse(X) else X.size) + X.shape[0] * clusters
-        if values < _core.SMALL_TABLE and getattr(self, "refine", "none") == "none":
-            return 1
-        return n_threads(self.n_jobs)
+        is_small = values < _core.SMALL_TABLE and getattr(self, "refine", "none") == "none"
+        return 1 if is_small else asked
 
     def _price(self, cost: Cost, table: Table, reference: Reference) -> CostTable:
         """Price the rows; in little memory where only growth asks for their regrets."""

@@ -526,7 +526,7 @@ class TreeModel(
         frame = None if reset else open_frame(X)
         if frame is not None and (self._reads_by_name or not is_all_numbers(frame)):
             return encode_frame(frame, self._fit_columns(), unseen)
-        if not reset and isinstance(X, np.ndarray) and self._fit_result.is_encoded:
+        if not reset and isinstance(X, np.ndarray) and self._reads_by_name:
             return self._check_encoded(X)
         try:
             return validate_data(

@@ -142,7 +142,7 @@ def test_ends_of_lines_and_byte_order_mark(tmp_path, end):
         ("a;b\n1.5;x\n2;y\n", [1.5, 2.0]),
         ("a\tb\n1,5\tx\n2\ty\n", [1.5, 2.0]),
         ("a\tb\n1,234\tx\n2,345\ty\n", ["1,234", "2,345"]),  # thousands, or not: stays text
-        ('a,b\n"1,5",x\n"2,25",y\n', ["1,5", "2,25"]),
+        ('a,b\n"1,5",x\n"2,25",y\n', [1.5, 2.25]),
         ("a;b\n1.234,5;x\n2;y\n", ["1.234,5", "2"]),
     ],
 )

@@ -56,6 +56,7 @@ class ColumnSummary:
     unit : what stands after the numbers in a file, such as % or €
     written : how the file writes the values, where that is not plain; a clause for the user
     date_format : how the file writes dates, if not as YYYY-MM-DD
+    decimal : the mark before decimals, if it is not that of the file
     """
 
     name: str
@@ -70,6 +71,7 @@ class ColumnSummary:
     unit: str = ""
     written: str = ""
     date_format: str = ""
+    decimal: str = ""
 
     def add(self, series: Any, *, as_text: bool = False) -> None:
         """Take in more values; ``as_text``: they are categories, whatever their type."""
@@ -366,8 +368,8 @@ def _column_of(summary: ColumnSummary) -> Column:
         return Column(name, "duration", "D", typed=True)
     if summary.whole and not summary.unit:
         is_flag = summary.low >= 0 and summary.high <= 1
-        return Column(name, "flag" if is_flag else "integer")
-    return Column(name, "number", summary.unit)
+        return Column(name, "flag" if is_flag else "integer", decimal=summary.decimal)
+    return Column(name, "number", summary.unit, decimal=summary.decimal)
 
 
 def _read_as(summary: ColumnSummary) -> str:

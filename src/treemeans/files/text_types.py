@@ -26,6 +26,7 @@ from treemeans.files.date_formats import (
 # What files write for a missing value in a column of numbers or dates.
 MISSING_WORDS = sorted({*pacsv.ConvertOptions().null_values, "NaT", "None"})
 UNITS = "%$€£¥"
+_OTHER_MARK = {".": ",", ",": "."}
 TYPES = (
     "boolean",
     "integer",
@@ -71,8 +72,9 @@ class TextType:
 
     Attributes
     ----------
-    decimal : the mark before decimals, a point or a comma
+    decimal : the mark before decimals in the file, a point or a comma
     candidates : the types that hold every value so far
+    other_candidates : the types of numbers that hold every value so far with the other mark
     unit : the sign that all amounts have
     several_units : the signs of amounts, where they differ
     exception : the first value that is no number
@@ -87,6 +89,7 @@ class TextType:
 
     decimal: str = "."
     candidates: list[str] = field(default_factory=lambda: list(TYPES))
+    other_candidates: list[str] = field(default_factory=lambda: ["number", "amount", "separated"])
     unit: str = ""
     several_units: str = ""
     exception: str = ""
@@ -107,6 +110,10 @@ class TextType:
             return
         self.example = self.example or present[0].as_py()
         self._add_dates(present)
+        other = _OTHER_MARK[self.decimal]
+        self.other_candidates = [
+            name for name in self.other_candidates if self._holds_numbers(name, present, other)
+        ]
         self.candidates = [name for name in self.candidates if self._holds(name, present)]
         self.n_values += len(present)
         self.codes = self.codes or bool(
@@ -148,38 +155,56 @@ class TextType:
         """Whether all the values can be parsed as a type."""
         if name == "boolean":
             return parse_booleans(present) is not None
-        if name in ("integer", "number"):
-            return holds_numbers(present, self.decimal, whole=name == "integer")
+        if name in ("integer", "number", "amount", "separated"):
+            return self._holds_numbers(name, present, self.decimal)
         if name == "date":
             return all_match(present, _ISO_DATE) and try_cast(present, pa.date32()) is not None
         if name == "time":
             return all_match(present, _ISO_DATE) and _timestamps(present) is not None
         if name == "written date":
             return bool(self.date_formats)
-        if name == "duration":
-            return parse_durations(present) is not None
-        if name == "separated":
-            return all_match(present, _SEPARATED_NUMBER) and self._parses(present)
-        return self._holds_amounts(present)
+        return parse_durations(present) is not None
 
-    def _parses(self, present: Any) -> bool:
+    def _holds_numbers(self, name: str, present: Any, decimal: str) -> bool:
+        """Whether all the values are numbers of a type, with this mark before decimals."""
+        if name in ("integer", "number"):
+            return holds_numbers(present, decimal, whole=name == "integer")
+        if name == "amount":
+            return self._holds_amounts(present, decimal)
         is_code = pc.any(pc.match_substring_regex(present, _LEADING_ZERO)).as_py()
-        return not is_code and parse_amounts(present, self.decimal) is not None
+        is_separated = not is_code and all_match(present, _SEPARATED_NUMBER)
+        return is_separated and parse_amounts(present, decimal) is not None
 
-    def _holds_amounts(self, present: Any) -> bool:
+    def _holds_amounts(self, present: Any, decimal: str) -> bool:
         """Whether all values are numbers with one and the same sign of money or percent."""
         signs = set(UNITS) & set("".join(pc.unique(present).slice(0, 50).to_pylist()))
-        if len({*signs, *self.unit}) > 1 and parse_amounts(present, self.decimal) is not None:
+        if len({*signs, *self.unit}) > 1 and parse_amounts(present, decimal) is not None:
             self.several_units = " and ".join(sorted({*signs, *self.unit}))
         if len(signs) != 1 or (self.unit and signs != {self.unit}):
             return False
         self.unit = signs.pop()
         with_sign = pc.all(pc.match_substring(present, self.unit)).as_py()
-        return bool(with_sign) and parse_amounts(present, self.decimal, self.unit) is not None
+        return bool(with_sign) and parse_amounts(present, decimal, self.unit) is not None
+
+    @property
+    def has_other_mark(self) -> bool:
+        """Whether the values are numbers with the other mark before decimals only.
+
+        Files mix both where columns come from different programs. A column that can be read with
+        the mark of the file is read with it.
+        """
+        return not self.candidates and bool(self.other_candidates) and not self.codes
+
+    @property
+    def mark(self) -> str:
+        """The mark before decimals in this column."""
+        return _OTHER_MARK[self.decimal] if self.has_other_mark else self.decimal
 
     @property
     def name(self) -> str:
         """The type: one of ``TYPES``, or text."""
+        if self.has_other_mark and self.n_values:
+            return self.other_candidates[0]
         if self.candidates == ["separated"] and not self.is_evident:
             return "text"
         return self.candidates[0] if self.candidates and self.n_values else "text"
@@ -197,7 +222,11 @@ class TextType:
             return f"written as {self.date_format}, like {self.example}"
         if self.name == "separated":
             return f"written with separators of thousands, like {self.example}"
-        return f"written with {self.unit}, read as numbers" if self.name == "amount" else ""
+        words = f"written with {self.unit}, read as numbers" if self.name == "amount" else ""
+        if not self.has_other_mark:
+            return words
+        marks = f"a decimal {'comma' if self.mark == ',' else 'point'}, like {self.example}"
+        return f"{words}, with {marks}" if words else f"written with {marks}"
 
     @property
     def date_format(self) -> str:
@@ -209,6 +238,11 @@ class TextType:
         first = DATE_ORDERS[order]
         if len(self.date_formats) > 1:
             self.date_formats = tuple(f for f in self.date_formats if f.startswith(first))
+
+    def choose_text(self) -> None:
+        """Read the values as they are written: the user says so."""
+        self.candidates, self.other_candidates = [], []
+        self.unit, self.several_units, self.exception, self.no_date = "", "", "", ""
 
     def choose_number(self) -> None:
         """Read numbers with separators, and codes such as 00501, as numbers: the user says so."""
@@ -253,7 +287,7 @@ class TextType:
         UnparsableTextError
             If a value is not of the type, as in another table.
         """
-        return parse_as(text, self.name, self.decimal, self.unit or self.date_format)
+        return parse_as(text, self.name, self.mark, self.unit or self.date_format)
 
 
 def looks_like_date(text: str) -> bool:

@@ -279,7 +279,8 @@ def encode_for_model(
 def _text_type(column: Column, decimal: str) -> TextType:
     """How text is parsed for a column of a model."""
     name = "written date" if column.date_format else _type_of(column)
-    return TextType(decimal, [name], n_values=1, date_formats=(column.date_format,))
+    unit = column.unit if name == "number" else ""
+    return TextType(decimal, [name], unit, n_values=1, date_formats=(column.date_format,))
 
 
 def _type_of(column: Column) -> str:
@@ -327,7 +328,7 @@ def _text_types(
         if wanted and wanted not in ("text", found.name):
             problems[name] = _not_as_wanted(name, wanted, found)
         if wanted == "text":
-            found.candidates, found.unit, found.several_units = [], "", ""
+            found.candidates, found.unit, found.units = [], "", None
             found.exception, found.no_date = "", ""
         elif wanted != "number" and not problems.get(name) and (problem := found.problem(name)):
             problems[name] = problem

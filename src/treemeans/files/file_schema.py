@@ -280,8 +280,8 @@ def encode_for_model(
 def _text_type(column: Column, decimal: str) -> TextType:
     """How text is parsed for a column of a model."""
     name = "written date" if column.date_format else _type_of(column)
-    mark = column.decimal or decimal
-    return TextType(mark, [name], [], n_values=1, date_formats=(column.date_format,))
+    mark, unit = column.decimal or decimal, column.unit if name == "number" else ""
+    return TextType(mark, [name], unit, n_values=1, date_formats=(column.date_format,))
 
 
 def _type_of(column: Column) -> str:

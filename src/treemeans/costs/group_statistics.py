@@ -55,11 +55,11 @@ class GroupStatistics:
     def spread(self, squares: Floats) -> Floats:
         """Standard deviation of each column; ``squares``: sums over all rows less the shift.
 
-        It is not finite where the squares overflow.
+        It is not finite where the sums or the squares overflow.
         """
         total = self.weight.sum()
-        mean = self.sums.sum(axis=0) / total
         with np.errstate(over="ignore", invalid="ignore"):
+            mean = self.sums.sum(axis=0) / total
             return np.asarray(np.sqrt(np.maximum(squares / total - mean * mean, 0.0)))
 
     def union_costs(self, unions: Sequence[tuple[int, list[int]]]) -> Floats:

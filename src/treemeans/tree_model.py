@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from treemeans.columns import Column, Columns, describe_columns
 from treemeans.columns.dates import dates_as_days
 from treemeans.columns.encode_frame import UnseenValues, encode_frame
-from treemeans.columns.frame_values import is_all_numbers, open_frame
+from treemeans.columns.frame_values import is_all_numbers, open_frame, with_dense_columns
 from treemeans.costs import TOO_LARGE, centered_prices
 from treemeans.explain.explain_mixin import ExplainMixin
 from treemeans.explain.model_facts import Facts
@@ -531,7 +531,7 @@ class TreeModel(
         try:
             return validate_data(
                 self,
-                dates_as_days(X),
+                with_dense_columns(dates_as_days(X)),
                 reset=reset,
                 accept_sparse=("csr", "csc"),
                 dtype=list(NUMBER_TYPES),

@@ -97,11 +97,6 @@ class CodeEdges:
         )
         return found
 
-    def kept_codes(self, partition: Partition) -> Codes | None:
-        """The codes if they are kept."""
-        found: Codes | None = partition.cache.find("codes", self.token)
-        return found
-
     def inside(self, requests: HistogramRequests) -> NDArray[np.uint8]:
         """(requests, codes), whether a row with a code may be in a wanted bin of a request."""
         most = max((self.n_bins(feature) for feature in set(requests.feature.tolist())), default=1)

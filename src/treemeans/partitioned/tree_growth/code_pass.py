@@ -55,7 +55,3 @@ class SumCodes(MapReduceStep[NDArray[np.int64]]):
         k = self.cost_builder.reference.n_clusters
         home = self.cost_builder.weights(partition)
         return _core.count_labels(*coded, labels, k, home, weights)
-
-    def reduce(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Add two results."""
-        return one + other

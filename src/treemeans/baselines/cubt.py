@@ -52,10 +52,8 @@ class CUBT(Baseline):
         both together (as in the R package's ``join``); or that are least dissimilar (``join2``).
     reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
         The clustering to compare with, as in `treemeans.ExKMC`.
-    n_jobs : int, default=None
-        Threads for prices and prediction, by joblib's rules. The tree is the same for every number.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the reference clustering, where it has none of its own.
+    n_jobs, random_state
+        As in `treemeans.ExKMC`.
 
     Attributes
     ----------

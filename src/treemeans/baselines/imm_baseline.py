@@ -19,10 +19,8 @@ class IMM(Baseline):
         Number of clusters and of leaves, k. None means that of ``reference``, or 8 without one.
     reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
         The clustering to explain, as in `treemeans.ExKMC`.
-    n_jobs : int, default=None
-        Threads, by joblib's rules. The tree is the same for every number.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the reference clustering, where it has none of its own.
+    n_jobs, random_state
+        As in `treemeans.ExKMC`.
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans.columns import Columns
+from treemeans.rows.column_values import column_of
 from treemeans.tree import ThresholdTree
 
 _MOST_CATEGORIES = 8  # that are written out
@@ -113,7 +114,7 @@ def _all_zero(X: Any, members: list[int]) -> NDArray[np.bool_]:
 
 
 def _outside(X: Any, feature: int, low: float | None, high: float | None) -> NDArray[np.bool_]:
-    values = X[:, [feature]].toarray()[:, 0] if sparse.issparse(X) else X[:, feature]
+    values = column_of(X, feature)
     outside = np.zeros(len(values), dtype=bool)
     if low is not None:
         outside |= values < low

@@ -12,7 +12,7 @@ from scipy import sparse
 from treemeans.columns.number_text import percent
 from treemeans.explain.to_frame import data_frame
 from treemeans.model_file.saved_parameters import NotSaved
-from treemeans.training_histograms import column_of
+from treemeans.rows.column_values import column_of
 from treemeans.tree import ThresholdTree
 from treemeans.validation import is_number
 

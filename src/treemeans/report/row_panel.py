@@ -26,6 +26,7 @@ from treemeans.explain.phrases import value_words
 from treemeans.explain.smallest_move import ChoiceMove, CodeMove, Goal, Move, NumberMove, inside
 from treemeans.report.histogram_bins import round_step
 from treemeans.report.report_text import ReportText
+from treemeans.rows.column_values import column_of
 from treemeans.tree_layout.text_fitting import one_line
 from treemeans.value_set import EVERYTHING
 
@@ -131,12 +132,12 @@ class RowFields:
         row: list[float | int] = []
         for move in self.moves:
             if isinstance(move, NumberMove):
-                values = mean[[move.feature]] if X is None else dense_column(X, move.feature)
+                values = mean[[move.feature]] if X is None else column_of(X, move.feature)
                 values = values[np.isfinite(values)]
                 middle = float(np.median(values)) if len(values) else 0.0
                 row.append(plain(_rounded(move, middle, float(facts.spread[move.feature]))))
             elif isinstance(move, CodeMove):
-                values = np.empty(0) if X is None else dense_column(X, move.feature)
+                values = np.empty(0) if X is None else column_of(X, move.feature)
                 counts = [np.count_nonzero(values == code) for code in move.codes]
                 row.append(int(np.argmax(counts)))
             else:
@@ -279,13 +280,6 @@ def _evenly_chosen(cluster: NDArray[np.int32], most: int) -> NDArray[np.intp]:
         evenly = np.linspace(0, len(members) - 1, min(quota, len(members)))
         chosen.append(members[np.unique(evenly.astype(np.intp))])
     return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, dtype=np.intp)
-
-
-def dense_column(X: Any, feature: int) -> NDArray[np.float64]:
-    """The values of a column of an array or sparse matrix."""
-    column = X[:, [feature]]
-    dense = column.toarray() if sparse.issparse(column) else column
-    return np.asarray(dense[:, 0], dtype=np.float64)
 
 
 def plain(x: float) -> float | int:

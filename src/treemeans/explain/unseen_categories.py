@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans.columns import Columns
+from treemeans.columns.column import one_hot_columns
 from treemeans.rows.column_values import column_of
 from treemeans.tree import ThresholdTree
 
@@ -62,10 +63,9 @@ class UnseenCategories:
                 beyond = _outside(X, i, column.low, column.high)
                 if beyond.any():
                     self._beyond[i] = beyond
+        one_hot = one_hot_columns(columns)
         for source in sorted({columns[f].source for f in used} - {""}):
-            members = [
-                i for i, c in enumerate(columns) if c.kind == "category" and c.source == source
-            ]
+            members = one_hot.get(source, [])
             rows = _all_zero(X, members)
             if all(columns[i].complete for i in members) and rows.any():
                 self._rows[source] = rows

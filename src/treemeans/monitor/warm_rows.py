@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,39 +18,6 @@ from treemeans.reference.lloyd import Clustering, LloydRows
 from treemeans.rows import as_points
 
 Floats = NDArray[np.floating[Any]]
-
-
-class WarmRows(Protocol):
-    """What stability and refits need of rows, for every kind of cost.
-
-    Attributes
-    ----------
-    weights : of the rows
-    shift : what to add to a center to have it in the space of the reference
-    """
-
-    @property
-    def weights(self) -> Floats:
-        """Weights of the rows."""
-
-    @property
-    def shift(self) -> Floats | float:
-        """What to add to a center to have it in the space of the reference."""
-
-    def run(self, centers: Floats, max_iter: int) -> Clustering:
-        """Lloyd's algorithm from these centers on."""
-
-    def starts(self, n_clusters: int, n_starts: int, rng: np.random.Generator) -> list[Floats]:
-        """Fresh centers to start from, drawn as in k-means++."""
-
-    def prices(self, centers: Floats) -> Floats:
-        """(n_rows, n_centers), cost of each row at each center, regardless of its weight."""
-
-    def row(self, at: Any) -> Floats:
-        """Some rows as a dense array of their own."""
-
-    def some(self, rows: NDArray[np.intp], weights: Floats) -> Self:
-        """Some of the rows; ``weights`` are of all rows."""
 
 
 def warm_rows(cost: str, rows: Any, weights: NDArray[np.float64] | None, tol: float) -> WarmRows:
@@ -68,7 +35,10 @@ def warm_rows(cost: str, rows: Any, weights: NDArray[np.float64] | None, tol: fl
 
 @dataclass(frozen=True)
 class KMeansRows:
-    """Rows that scikit-learn's loop clusters, near the origin."""
+    """Rows that scikit-learn's loop clusters, near the origin.
+
+    ``shift`` is what to add to a center to have it in the space of the reference.
+    """
 
     lloyd: LloydRows
     shift: Floats | float
@@ -140,3 +110,7 @@ class CostRows:
         """Some of the rows; ``weights`` are of all rows."""
         own = np.asarray(weights[rows], dtype=np.float64)
         return replace(self, cost=self.cost.sample(rows, own))
+
+
+WarmRows = KMeansRows | CostRows
+"""What stability and refits need of rows, for every kind of cost."""

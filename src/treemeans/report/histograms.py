@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from treemeans.columns.column import one_hot_columns
 from treemeans.report.histogram_bins import Bins, category_bins, number_bins
 from treemeans.report.report_text import ReportText
 from treemeans.report.tree_panel import sum_below
@@ -62,7 +63,7 @@ class ReportHistograms:
         kind, source = columns[feature].kind, columns[feature].source
         members = [feature]
         if kind == "category":
-            members = [i for i, c in enumerate(columns) if c.source == source and c.kind == kind]
+            members = one_hot_columns(columns)[source]
             names = [text.printed(columns[i].value) for i in members]
             bins, bin_of_row = self._one_hot_bins(members, names, least=self._least)
         elif kind == "flag":

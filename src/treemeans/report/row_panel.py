@@ -17,6 +17,7 @@ from scipy import sparse
 
 from treemeans.columns import Column
 from treemeans.columns.dates import PER_DAY, UNIT_NAMES
+from treemeans.columns.number_text import finite_or_none
 from treemeans.explain.allowed_changes import AllowedChanges
 from treemeans.explain.column_lookup import ColumnLookup
 from treemeans.explain.leaf_boxes import Box, node_boxes
@@ -212,8 +213,8 @@ class RowFields:
         if isinstance(move, NumberMove):
             (interval,) = goal
             return about | {
-                "above": _finite(interval.above),
-                "upto": _finite(interval.upto),
+                "above": finite_or_none(interval.above),
+                "upto": finite_or_none(interval.upto),
                 "raise": self._nearest(move, goal, interval.above, up=True),
                 "lower": self._nearest(move, goal, interval.upto, up=False),
             }
@@ -314,10 +315,6 @@ def _distances(move: Move) -> list[float]:
         return [0.5] * len(move.codes)  # one code is as far from another as from any
     assert isinstance(move, ChoiceMove)
     return [float(((option / move.scale) ** 2).sum()) for option in _options(move)]
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def _time_unit(column: Column) -> dict[str, Sequence[int]]:

@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from treemeans.baselines.baseline import Baseline, follow_tree, rows_and_weights
-from treemeans.baselines.baseline_parameters import (
+from treemeans.baselines.baseline import (
+    Baseline,
     check_choice,
     check_flag,
     check_integer,
     check_number,
+    follow_tree,
+    rows_and_weights,
 )
 from treemeans.baselines.cltree_growth import PrunedCLTree, overgrow, touching
 from treemeans.baselines.cltree_split import CRITERIA

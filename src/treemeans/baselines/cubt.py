@@ -5,8 +5,14 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from treemeans.baselines.baseline import Baseline, follow_tree, rows_and_weights
-from treemeans.baselines.baseline_parameters import check_choice, check_integer, check_number
+from treemeans.baselines.baseline import (
+    Baseline,
+    check_choice,
+    check_integer,
+    check_number,
+    follow_tree,
+    rows_and_weights,
+)
 from treemeans.baselines.cubt_growth import MINDEV_RULES, overgrow
 from treemeans.baselines.cubt_pruning import JOINS, Pruner, join
 from treemeans.growth.in_memory_tree import InMemoryTree

@@ -19,7 +19,7 @@ from treemeans.partitioned.tree_growth.best_cuts import (
     find_cuts,
 )
 from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore, surrogate_score
-from treemeans.partitioned.tree_growth.code_pass import SumCodes
+from treemeans.partitioned.tree_growth.code_edges import SumCodes
 from treemeans.partitioned.tree_growth.feature_bins import FeatureBins
 from treemeans.partitioned.tree_growth.histogram_pass import (
     HistogramRequests,

@@ -2,7 +2,6 @@
 
 import sys
 import time
-from types import TracebackType
 from typing import Self
 
 _PATIENCE = 0.5  # seconds before a bar appears
@@ -46,12 +45,7 @@ class Progress:
         count = f"{100 * done // max(self.total, 1)} %" if note else f"{done}/{self.total}"
         return f"{self.what} [{bar}] {count}"
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._shown:
             sys.stderr.write("\n")
             sys.stderr.flush()

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from treemeans.rows.column_values import column_of
+
 Floats = NDArray[np.float64]
 
 FEW = 5  # rows; a bin has at least as many
@@ -182,12 +184,6 @@ def count_sample(
             _categories(i, values, weights) if categorical[i] else _numbers(i, values, weights)
         )
     return TrainingHistograms(n_rows, tuple(columns))
-
-
-def column_of(X: Any, i: int) -> Floats:
-    """A column of an array or of a sparse matrix, which is best given by column."""
-    values = X[:, [i]].toarray()[:, 0] if sparse.issparse(X) else X[:, i]
-    return np.asarray(values, dtype=np.float64)
 
 
 def columns_to_count(n_features: int, cut: Sequence[int], spread: Floats) -> list[int] | None:

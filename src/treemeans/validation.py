@@ -409,10 +409,6 @@ def refuse_no_table(X: Any) -> None:
         )
     if isinstance(X, np.ndarray | sparse.sparray | sparse.spmatrix) and X.dtype.kind == "c":
         raise ValueError("Complex data not supported: X holds complex numbers.")
-    if isinstance(X, list) and X and isinstance(X[0], Mapping):
-        raise ValueError(
-            "X is a list of dicts; pass a data frame, for example pandas.DataFrame(X)."
-        )
     if isinstance(X, Mapping) and not sparse.issparse(X):  # as a DOK matrix is
         raise ValueError("X is a dict; pass a data frame, for example pandas.DataFrame(X).")
     if isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
+from tests.helpers.plain_numpy import column
 from tests.oracles import cltree_oracle as oracle
 from treemeans.baselines import CLTree
 from treemeans.baselines.cltree_growth import CLTreeNode, overgrow, touching
@@ -13,10 +14,6 @@ from treemeans.baselines.cltree_split import CRITERIA, LookAhead, Values, virtua
 from treemeans.baselines.sorted_columns import SortedColumns
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def column(*values):
-    return np.array(values, dtype=np.float64)[:, None]
 
 
 def grown(X, min_split=1, weights=None, **how):

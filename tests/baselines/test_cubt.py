@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from tests.helpers.plain_numpy import column
 from tests.oracles import cubt_oracle as oracle
 from treemeans.baselines import CUBT
 from treemeans.baselines.cubt_growth import MINDEV_RULES, Group, Growth, best_cut, overgrow
@@ -11,10 +12,6 @@ from treemeans.baselines.cubt_pruning import JOINS, Pruner, distance_to, join, n
 from treemeans.baselines.sorted_columns import SortedColumns
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def column(*values):
-    return np.array(values, dtype=np.float64)[:, None]
 
 
 def grown(X, weights=None, **how):

@@ -14,10 +14,10 @@ from tests.helpers.random_trees import (
     MIXED_COLUMNS,
     N_CODES,
     accepted,
+    customers,
     mixed_rows,
     mixed_tree,
 )
-from treemeans import ThresholdTree
 from treemeans.columns import Column
 from treemeans.explain.allowed_changes import AllowedChanges
 from treemeans.explain.cluster_rules import describe
@@ -32,21 +32,6 @@ COLUMNS = (
     Column("country", "codes", categories=("DE", "FR", "IT", "AT")),
 )
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def customers():
-    """country in (DE, IT) ? (age <= 40 or missing ? 0 : 1) : (age is missing ? 2 : 0)."""
-    return ThresholdTree(
-        feature=[1, 0, 0, -1, -1, -1, -1],
-        threshold=[NAN, 40.0, -math.inf, NAN, NAN, NAN, NAN],
-        left=[1, 3, 5, -1, -1, -1, -1],
-        right=[2, 4, 6, -1, -1, -1, -1],
-        label=[0, 0, 2, 0, 1, 2, 0],
-        n_features=2,
-        missing_left=[0, 1, 1, -1, -1, -1, -1],
-        category_first=[0, 2, 2, 2, 2, 2, 2, 2],
-        category_codes=[0, 2],
-    )
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.helpers.onnx_runs import run
 from treemeans import ExKMC, export_graphviz, export_onnx, plot_tree, write_report
 from treemeans.columns.encode_frame import encode_frame
 from treemeans.columns.frame_values import open_frame
@@ -71,9 +72,5 @@ def test_code_says_what_predict_says(model):
     found = duckdb.sql(f"select {model.to_sql('duckdb')} from rows order by place").fetchall()
     assert len(rows) == len(found)
     assert [label for (label,) in found] == expected
-    onnxruntime = pytest.importorskip("onnxruntime")
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(export_onnx(model).SerializeToString(), options)
     X = np.ascontiguousarray(encode_frame(open_frame(frame), model.columns_))
-    assert session.run(None, {session.get_inputs()[0].name: X})[0].tolist() == expected
+    assert run(export_onnx(model), X).tolist() == expected

@@ -14,10 +14,12 @@ from sklearn.base import BaseEstimator
 
 from tests.helpers.databases import DATABASES
 from tests.helpers.examples import examples
+from tests.helpers.onnx_runs import run
 from tests.helpers.other_dialects import DIALECTS, in_duckdb
 from tests.helpers.random_trees import (
     MIXED_COLUMNS,
     accepted,
+    customers,
     mixed_rows,
     mixed_table,
     mixed_tree,
@@ -32,21 +34,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 COUNTRIES = Column("country", "codes", categories=("DE", "FR", "it's", "AT"))
 NAN = math.nan
-
-
-def customers():
-    """country in (DE, it's) ? (age <= 40 or missing ? 0 : 1) : (age is missing ? 2 : 0)."""
-    return ThresholdTree(
-        feature=[1, 0, 0, -1, -1, -1, -1],
-        threshold=[NAN, 40.0, -math.inf, NAN, NAN, NAN, NAN],
-        left=[1, 3, 5, -1, -1, -1, -1],
-        right=[2, 4, 6, -1, -1, -1, -1],
-        label=[0, 0, 2, 0, 1, 2, 0],
-        n_features=2,
-        missing_left=[0, 1, 1, -1, -1, -1, -1],
-        category_first=[0, 2, 2, 2, 2, 2, 2, 2],
-        category_codes=[0, 2],
-    )
 
 
 @pytest.fixture
@@ -234,14 +221,11 @@ def test_python_dates_may_be_missing():
 @examples(40)
 @given(problems())
 def test_onnx(problem):
-    onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    onnx = pytest.importorskip("onnx")
     tree, X, fine = problem
     proto = export_onnx(tree)
     onnx.checker.check_model(proto, full_check=True)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), options)
-    (found,) = session.run(None, {"X": X[fine]})
+    found = run(proto, X[fine])
     assert found.tolist() == (tree.predict(X[fine]).tolist() if fine.any() else [])
 
 

@@ -10,20 +10,12 @@ from sklearn.datasets import load_iris
 
 import treemeans
 from tests.helpers.examples import examples
+from tests.helpers.onnx_runs import run
 from tests.helpers.random_trees import random_tree, rows_near, trees
 from treemeans import ExKMC, ThresholdTree, export_onnx
 
 onnx = pytest.importorskip("onnx")
-onnxruntime = pytest.importorskip("onnxruntime")
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def run(proto, X):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), options)
-    (cluster,) = session.run(None, {"X": X})
-    return cluster
 
 
 @examples(80)

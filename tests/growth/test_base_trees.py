@@ -1,8 +1,6 @@
 """Every base tree by name: what holds for all of them, on tables of every kind."""
 
 import pickle
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from tests.helpers.datasets import kmeans
+from tests.helpers.fit_tables import FitTable, word_counts
 from tests.helpers.plain_numpy import (
     FLOATS,
     PATH_FIELDS,
@@ -31,35 +30,18 @@ from treemeans.growth.base_tree import BASE_TREES, BEST_OF
 IRIS = load_iris().data
 WINE = load_wine().data
 SCALED = StandardScaler().fit_transform(WINE)
+WORDS = word_counts(120, 30, 0.3)
 ONE_LEAF_A_CENTER = ("imm", "exgreedy", "emn", "random")
 N_LEAVES = 12
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def word_counts(n=120, d=30, seed=0):
-    rng = np.random.default_rng(seed)
-    rate = rng.gamma(0.3, 1.0, size=(4, d))
-    return sparse.csr_matrix(rng.poisson(rate[rng.integers(4, size=n)]).astype(np.float64))
-
-
-@dataclass
-class Table:
-    """What a model is fitted on and with."""
-
-    X: Any
-    reference: Any
-    k: int
-    weights: np.ndarray | None = None
-
+class Table(FitTable):
     @property
-    def plain_weights(self):
-        return np.ones(self.X.shape[0]) if self.weights is None else self.weights
-
-    @property
-    def space(self):
-        """X where the centers live."""
-        in_pipeline = hasattr(self.reference, "steps")
-        return dense(self.reference[:-1].transform(self.X) if in_pipeline else self.X)
+    def k(self):
+        return (
+            self.reference[-1] if hasattr(self.reference, "steps") else self.reference
+        ).n_clusters
 
     def model(self, **parameters):
         parameters = {"max_leaf_nodes": N_LEAVES, "random_state": 0} | parameters
@@ -70,10 +52,10 @@ class Table:
 
 
 TABLES = {
-    "dense": lambda: Table(IRIS, kmeans(IRIS, 4), 4),
-    "sparse": lambda: Table(word_counts(), kmeans(word_counts(), 4), 4),
-    "weighted": lambda: Table(SCALED, kmeans(SCALED, 5), 5, random_weights(len(SCALED))),
-    "pipeline": lambda: Table(WINE, scaled_pca().fit(WINE), 3),
+    "dense": lambda: Table(IRIS, kmeans(IRIS, 4)),
+    "sparse": lambda: Table(WORDS, kmeans(WORDS, 4)),
+    "weighted": lambda: Table(SCALED, kmeans(SCALED, 5), random_weights(len(SCALED))),
+    "pipeline": lambda: Table(WINE, scaled_pca().fit(WINE)),
 }
 
 
@@ -268,7 +250,7 @@ def test_best_counts_a_bare_tree_with_its_own_labels():
 def test_best_is_not_always_the_same():
     """Else it would be enough to try one."""
     winners = set()
-    for X, k in ((IRIS, 3), (WINE, 3), (WINE, 6), (word_counts().toarray(), 4)):
+    for X, k in ((IRIS, 3), (WINE, 3), (WINE, 6), (WORDS.toarray(), 4)):
         costs = {
             name: ExKMC(k, base_tree=name, max_leaf_nodes=k, reference=kmeans(X, k)).fit(X).inertia_
             for name in BEST_OF

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.helpers.examples import examples
+from tests.helpers.plain_numpy import column
 from tests.helpers.training_data import data_of
 from tests.oracles.search_oracle import OracleTree, between, counted_rows
 from treemeans import ThresholdTree, _core
@@ -27,10 +28,6 @@ def growing_for(X, centers=None, weights=None, *, allowed=None, n_threads=1, **l
     rules = Limits(**limits)
     how = {"weights": weights, "rules": rules, "allowed": allowed, "n_threads": n_threads}
     return InMemoryTree(data_of(X, centers, **how))
-
-
-def column(*values):
-    return np.array(values, dtype=np.float64)[:, None]
 
 
 def leaf_sets(growing):

@@ -28,9 +28,6 @@ class Order(MapReduceStep):
             )
         ]
 
-    def reduce(self, one, other):
-        return one + other
-
 
 @dataclass(frozen=True)
 class Total(MapReduceStep):
@@ -40,9 +37,6 @@ class Total(MapReduceStep):
 
     def map(self, partition):
         return self.factor * np.rint(partition.X * 2**20).astype(np.int64).sum(axis=0)
-
-    def reduce(self, one, other):
-        return one + other
 
 
 @dataclass(frozen=True)

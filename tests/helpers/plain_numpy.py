@@ -57,6 +57,11 @@ def same_partition(a, b):
     return pairs == len(np.unique(a)) == len(np.unique(b))
 
 
+def column(*values):
+    """A table of one column."""
+    return np.array(values, dtype=np.float64)[:, None]
+
+
 def dense(X):
     return (X.toarray() if sparse.issparse(X) else np.asarray(X)).astype(np.float64)
 

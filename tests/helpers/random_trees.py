@@ -180,3 +180,19 @@ def _leaf_of(tree, row):
             goes_left = x <= tree.threshold[node]
         node = int(tree.left[node] if goes_left else tree.right[node])
     return node
+
+
+def customers():
+    """country in (0, 2) ? (age <= 40 or missing ? 0 : 1) : (age is missing ? 2 : 0)."""
+    nan = math.nan
+    return ThresholdTree(
+        feature=[1, 0, 0, -1, -1, -1, -1],
+        threshold=[nan, 40.0, -math.inf, nan, nan, nan, nan],
+        left=[1, 3, 5, -1, -1, -1, -1],
+        right=[2, 4, 6, -1, -1, -1, -1],
+        label=[0, 0, 2, 0, 1, 2, 0],
+        n_features=2,
+        missing_left=[0, 1, 1, -1, -1, -1, -1],
+        category_first=[0, 2, 2, 2, 2, 2, 2, 2],
+        category_codes=[0, 2],
+    )

@@ -11,8 +11,7 @@ from tests.oracles import partitioned_oracle as oracle
 from treemeans import _core
 from treemeans.costs import CostTable, Scales
 from treemeans.partitioned.partition_costs import CostTableBuilder
-from treemeans.partitioned.tree_growth.code_edges import CodeEdges
-from treemeans.partitioned.tree_growth.code_pass import SumCodes
+from treemeans.partitioned.tree_growth.code_edges import CodeEdges, SumCodes
 from treemeans.partitioned.tree_growth.feature_bins import FeatureBins
 from treemeans.partitioned.tree_growth.histogram_pass import (
     HistogramRequest,

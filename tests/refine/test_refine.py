@@ -3,8 +3,6 @@
 import itertools
 import pickle
 import signal
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.helpers.datasets import kmeans, load
 from tests.helpers.examples import examples
+from tests.helpers.fit_tables import FitTable, word_counts
 from tests.helpers.plain_numpy import (
     assert_same_model,
     cluster_means,
@@ -37,34 +36,12 @@ from treemeans.refine.centered_tree import CenteredTree
 IRIS = load_iris().data
 WINE = load_wine().data
 SCALED = StandardScaler().fit_transform(WINE)
+WORDS = word_counts(150, 40, 0.2)
 REFINED = ("local", "search")
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def word_counts(n=150, d=40, seed=0):
-    rng = np.random.default_rng(seed)
-    rate = rng.gamma(0.2, 1.0, size=(4, d))
-    return sparse.csr_matrix(rng.poisson(rate[rng.integers(4, size=n)]).astype(np.float64))
-
-
-@dataclass
-class Table:
-    """What a model is fitted on and with."""
-
-    X: Any
-    reference: Any
-    weights: np.ndarray | None = None
-
-    @property
-    def plain_weights(self):
-        return np.ones(self.X.shape[0]) if self.weights is None else self.weights
-
-    @property
-    def space(self):
-        """X where the centers live."""
-        in_pipeline = hasattr(self.reference, "steps")
-        return dense(self.reference[:-1].transform(self.X) if in_pipeline else self.X)
-
+class Table(FitTable):
     def fit(self, **parameters):
         parameters = {"search_rounds": 25, "random_state": 0} | parameters
         model = ExKMC(None, reference=self.reference, **parameters)
@@ -74,7 +51,7 @@ class Table:
 TABLES = {
     "iris": lambda: Table(IRIS, kmeans(IRIS, 3)),
     "scaled wine": lambda: Table(SCALED, kmeans(SCALED, 4)),
-    "sparse": lambda: Table(word_counts(), kmeans(word_counts(), 4)),
+    "sparse": lambda: Table(WORDS, kmeans(WORDS, 4)),
     "weighted": lambda: Table(SCALED, kmeans(SCALED, 4), random_weights(len(SCALED))),
     "pipeline": lambda: Table(WINE, scaled_pca().fit(WINE)),
     "weighted pipeline": lambda: Table(WINE, scaled_pca().fit(WINE), random_weights(len(WINE))),

@@ -100,6 +100,19 @@ class Page:
         self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
         element.click()
 
+    def keep_downloads(self):
+        self.run(
+            "window.blobs = [];"
+            "URL.createObjectURL = (blob) => { window.blobs.push(blob); return '#'; };"
+        )
+
+    def downloaded(self):
+        """Text of the first file that was downloaded."""
+        self.driver.set_script_timeout(10)
+        return self.driver.execute_async_script(
+            "window.blobs[0].text().then(arguments[arguments.length - 1])"
+        )
+
     def choose_size(self, size):
         self.run(
             "const s = document.querySelector('#leaves'); s.value = arguments[0];"
@@ -718,10 +731,7 @@ TABLE = (
 
 def test_profiles_are_sorted_and_downloaded(open_page, pages):
     page = open_page("hostile")
-    page.run(
-        "window.blobs = [];"
-        "URL.createObjectURL = (blob) => { window.blobs.push(blob); return '#'; };"
-    )
+    page.keep_downloads()
     page.run("document.querySelectorAll('#profiles thead button')[1].click()")
     rows = [int(text.replace(",", "")) for text in page.run(TABLE, 1)]
     assert rows == sorted(rows, reverse=True)
@@ -729,10 +739,7 @@ def test_profiles_are_sorted_and_downloaded(open_page, pages):
     assert [int(text.replace(",", "")) for text in page.run(TABLE, 1)] == sorted(rows)
     assert page.count("#profiles th[aria-sort=ascending]") == 1
     page.run("document.querySelector('#download').click()")
-    page.driver.set_script_timeout(10)
-    text = page.driver.execute_async_script(
-        "window.blobs[0].text().then(arguments[arguments.length - 1])"
-    )
+    text = page.downloaded()
     table = pd.read_csv(io.StringIO(text), dtype=str)
     assert table["Rows"].str.replace(",", "").astype(int).tolist() == sorted(rows)
     assert set(table["Group"]) == set(CLUSTER_NAMES)
@@ -744,10 +751,7 @@ def test_a_group_is_renamed_and_the_file_of_names_is_read_by_the_commands(
 ):
     page = open_page("hostile")
     model, _ = pages[1]["hostile"]
-    page.run(
-        "window.blobs = [];"
-        "URL.createObjectURL = (blob) => { window.blobs.push(blob); return '#'; };"
-    )
+    page.keep_downloads()
     page.run("document.querySelectorAll('#group-list button')[1].click()")
     rename = (
         "document.querySelector('#new-name').value = arguments[0];"
@@ -767,10 +771,7 @@ def test_a_group_is_renamed_and_the_file_of_names_is_read_by_the_commands(
     assert shown in chips
     assert CLUSTER_NAMES[1] not in chips
     page.run("document.querySelector('#save-names').click()")
-    page.driver.set_script_timeout(10)
-    text = page.driver.execute_async_script(
-        "window.blobs[0].text().then(arguments[arguments.length - 1])"
-    )
+    text = page.downloaded()
     (tmp_path / "names.json").write_text(text, encoding="utf-8")
     named = model.with_names(read_names(str(tmp_path / "names.json")))
     assert named.cluster_names_[1] == shown
@@ -782,14 +783,9 @@ def test_a_cell_of_the_csv_is_no_formula(open_page, pages, tmp_path):
     names = ["=1+1", "@home"]
     write_report(model, tmp_path / "formula.html", X, cluster_names=names)
     page = Page(open_page("tied").driver, tmp_path, "formula")
-    page.run(
-        "window.blobs = [];"
-        "URL.createObjectURL = (blob) => { window.blobs.push(blob); return '#'; };"
-    )
+    page.keep_downloads()
     page.run("document.querySelector('#download').click()")
-    text = page.driver.execute_async_script(
-        "window.blobs[0].text().then(arguments[arguments.length - 1])"
-    )
+    text = page.downloaded()
     assert pd.read_csv(io.StringIO(text), dtype=str)["Group"].tolist() == ["'=1+1", "'@home"]
 
 

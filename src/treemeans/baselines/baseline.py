@@ -13,7 +13,6 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
-from treemeans.baselines.baseline_parameters import check_integer
 from treemeans.columns.encode_frame import UnseenValues
 from treemeans.columns.encoded_table import EncodedFrame
 from treemeans.fit_result import measure
@@ -24,7 +23,7 @@ from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.training_data import TrainingData
 from treemeans.tree import ThresholdTree
 from treemeans.tree_estimator import TreeEstimator
-from treemeans.validation import is_named_reference
+from treemeans.validation import is_integer, is_named_reference, is_number, quoted
 
 
 class Baseline(TreeEstimator):
@@ -137,3 +136,37 @@ def rows_and_weights(data: TrainingData) -> tuple[NDArray[np.float64], NDArray[n
     """The rows of a dense table in full precision, and their weights."""
     X, weights = np.asarray(data.X, dtype=np.float64), data.weights
     return X, np.ones(len(X)) if weights is None else weights
+
+
+# ---- what a user may pass; anything else is refused with one sentence ---------------------------
+
+
+def check_integer(model: Any, name: str, *, or_none: bool = False) -> None:
+    """An integer of at least 1."""
+    value = getattr(model, name)
+    if (value is None and or_none) or (is_integer(value) and value >= 1):
+        return
+    none = ", or None" if or_none else ""
+    raise ValueError(f"{name} must be an integer of at least 1{none}; got {value!r}.")
+
+
+def check_number(model: Any, name: str, least: float, most: float = float("inf")) -> None:
+    """A number from ``least`` to ``most``."""
+    value = getattr(model, name)
+    if not (is_number(value) and least <= value <= most):
+        bounds = f"of at least {least}" if most == float("inf") else f"from {least} to {most}"
+        raise ValueError(f"{name} must be a number {bounds}; got {value!r}.")
+
+
+def check_choice(model: Any, name: str, choices: tuple[str, ...]) -> None:
+    """One of several names."""
+    value = getattr(model, name)
+    if not (isinstance(value, str) and value in choices):
+        raise ValueError(f"{name} must be one of {quoted(choices)}; got {value!r}.")
+
+
+def check_flag(model: Any, name: str) -> None:
+    """True or False."""
+    value = getattr(model, name)
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")

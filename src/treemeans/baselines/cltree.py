@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from treemeans.baselines.baseline import Baseline, follow_tree, rows_and_weights
-from treemeans.baselines.baseline_parameters import (
+from treemeans.baselines.baseline import (
+    Baseline,
     check_choice,
     check_flag,
     check_integer,
     check_number,
+    follow_tree,
+    rows_and_weights,
 )
 from treemeans.baselines.cltree_growth import PrunedCLTree, overgrow, touching
 from treemeans.baselines.cltree_split import CRITERIA
@@ -45,10 +47,8 @@ class CLTree(Baseline):
         whose boxes touch, get one label together.
     reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
         The clustering that leaves are labelled by, as in `treemeans.ExKMC`.
-    n_jobs : int, default=None
-        Threads for prices and prediction, by joblib's rules. The tree is the same for every number.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the reference clustering, where it has none of its own.
+    n_jobs, random_state
+        As in `treemeans.ExKMC`.
 
     Attributes
     ----------

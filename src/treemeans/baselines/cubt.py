@@ -5,8 +5,14 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from treemeans.baselines.baseline import Baseline, follow_tree, rows_and_weights
-from treemeans.baselines.baseline_parameters import check_choice, check_integer, check_number
+from treemeans.baselines.baseline import (
+    Baseline,
+    check_choice,
+    check_integer,
+    check_number,
+    follow_tree,
+    rows_and_weights,
+)
 from treemeans.baselines.cubt_growth import MINDEV_RULES, overgrow
 from treemeans.baselines.cubt_pruning import JOINS, Pruner, join
 from treemeans.growth.in_memory_tree import InMemoryTree
@@ -52,10 +58,8 @@ class CUBT(Baseline):
         both together (as in the R package's ``join``); or that are least dissimilar (``join2``).
     reference : {"fast", "kmeans"}, clusterer, Pipeline, labels or centers, default=None
         The clustering to compare with, as in `treemeans.ExKMC`.
-    n_jobs : int, default=None
-        Threads for prices and prediction, by joblib's rules. The tree is the same for every number.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the reference clustering, where it has none of its own.
+    n_jobs, random_state
+        As in `treemeans.ExKMC`.
 
     Attributes
     ----------

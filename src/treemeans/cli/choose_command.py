@@ -15,11 +15,13 @@ from treemeans.cli.console import Console
 from treemeans.cli.fit_command import fit_model
 from treemeans.cli.fit_settings import MOST_LEAVES, FitSettings
 from treemeans.cli.load_table import TableInput
-from treemeans.cli.output_files import check_outputs
+from treemeans.cli.output_files import check_outputs, save_figure, without_window
+from treemeans.columns.number_text import finite_or_none
 from treemeans.explain.suggest_leaves import suggested_leaves
 from treemeans.files.file_errors import InputError
 from treemeans.monitor.stability import measure_stability
 from treemeans.monitor.uniform_columns import uniform_cost_share
+from treemeans.optional_imports import need
 from treemeans.threads import n_threads
 
 _LEAVES_PER_CLUSTER = (1, 2, 4)  # sizes of trees shown: k, 2k and 4k leaves
@@ -187,7 +189,7 @@ def _document(choices: list[ClusterCosts], best: int) -> dict[str, Any]:
                 "clusters": choice.clusters,
                 "kmeans_cost": choice.kmeans_cost,
                 "uniform_share": choice.uniform_share,
-                "stability": None if math.isnan(choice.stability) else choice.stability,
+                "stability": finite_or_none(choice.stability),
                 "suggested_leaves": choice.leaves,
                 "leaves": choice.path["n_leaves"].tolist(),
                 "ratios": choice.path["ratio"].tolist(),
@@ -198,10 +200,7 @@ def _document(choices: list[ClusterCosts], best: int) -> dict[str, Any]:
 
 
 def _draw(choices: list[ClusterCosts], best: int, out: str) -> None:
-    from treemeans.cli.show_command import save_figure
-    from treemeans.optional_imports import need
-
-    need("matplotlib", "plot").use("agg")
+    without_window()
     pyplot = need("matplotlib.pyplot", "plot")
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     left.plot([c.clusters for c in choices], [c.kmeans_cost for c in choices], "o-", color="0.35")

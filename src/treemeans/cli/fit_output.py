@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from treemeans.cli import interrupt
 from treemeans.cli.console import Console
 from treemeans.cli.fit_settings import MOST_LEAVES
 from treemeans.cli.load_table import LoadedTable
+from treemeans.cli.output_files import report_written
+from treemeans.columns.number_text import finite_or_none
 from treemeans.explain.rules import Rules
 from treemeans.explain.suggest_leaves import is_at_the_end, suggested_leaves
 
@@ -59,7 +60,7 @@ def summary(
         "reference_cost": model.reference_inertia_,
         "suggested_leaves": suggested_leaves(path),
         "path": {
-            name: [value if math.isfinite(value) else None for value in path[name].tolist()]
+            name: [finite_or_none(value) for value in path[name].tolist()]
             for name in path.dtype.names or ()
         },
         "rules": rules.to_dict(),
@@ -80,7 +81,6 @@ def write_report_file(
 ) -> None:
     """Write the report, and say where it is."""
     from treemeans import write_report
-    from treemeans.cli.show_command import report_written
 
     with console.working("report"):
         write_report(model, report, X, title=title, rows=rows)

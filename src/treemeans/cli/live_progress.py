@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Self
 
 
@@ -50,11 +49,6 @@ class LiveProgress:
             words = f"{self.what}: {note}" if note else self.what
             self._progress.update(self._task, completed=done, description=words)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._progress is not None:
             self._progress.stop()

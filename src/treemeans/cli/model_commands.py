@@ -5,67 +5,64 @@ Heavy imports happen inside the commands, so that ``treemeans --help`` answers a
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from treemeans.cli.console import Console
-from treemeans.cli.options import (
-    AllCategories,
-    As,
-    Dialect,
-    Force,
-    Form,
-    Json,
-    MaybeOut,
-    Model,
-    Names,
-    Notes,
-    Out,
-    Rows,
-    ShownAs,
-    Size,
+from treemeans.atomic_write import write_whole
+from treemeans.cli import options
+from treemeans.cli.options import Form, ShownAs
+from treemeans.cli.output_files import (
+    check_outputs,
+    print_or_write,
+    report_written,
+    save_figure,
+    without_window,
 )
+from treemeans.cli.saved_model import SavedModel, rows_for
+from treemeans.files.file_errors import InputError
 
 
 def rules(
     *,
-    model: Model,
-    leaves: Size = None,
-    names: Names = None,
-    all_categories: AllCategories = False,
-    out: MaybeOut = None,
-    force: Force = False,
-    as_json: Json = False,
+    model: options.Model,
+    leaves: options.Size = None,
+    names: options.Names = None,
+    all_categories: options.AllCategories = False,
+    out: options.MaybeOut = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
     """Print the rules of each cluster, in words."""
-    from treemeans.cli import show_command
-
-    chosen = show_command.SavedModel(model, leaves, names, all_categories)
-    show_command.rules(chosen, out, force, Console(False, as_json))
+    found = SavedModel(model, leaves, names, all_categories).open().rules()
+    content = json.dumps(found.to_dict(), ensure_ascii=False) if as_json else str(found)
+    print_or_write(content, out, force=force)
 
 
 def text(
     *,
-    model: Model,
-    leaves: Size = None,
-    shown_as: As = ShownAs.numbers,
-    names: Names = None,
-    all_categories: AllCategories = False,
-    out: MaybeOut = None,
-    force: Force = False,
+    model: options.Model,
+    leaves: options.Size = None,
+    shown_as: options.As = ShownAs.numbers,
+    names: options.Names = None,
+    all_categories: options.AllCategories = False,
+    out: options.MaybeOut = None,
+    force: options.Force = False,
 ) -> None:
     """Print the tree as text."""
-    from treemeans.cli import show_command
+    from treemeans import export_text
 
-    chosen = show_command.SavedModel(model, leaves, names, all_categories)
-    show_command.text(chosen, shown_as.value == "names", out, force)
+    opened = SavedModel(model, leaves, names, all_categories).open()
+    shown = "automatic" if shown_as == "names" else None
+    print_or_write(export_text(opened, cluster_names=shown), out, force=force)
 
 
 def sql(
     *,
-    model: Model,
-    dialect: Dialect = "postgresql",
+    model: options.Model,
+    dialect: options.Dialect = "postgresql",
     table: Annotated[
         str | None, typer.Option(help="Table to select from; without it, the expression alone.")
     ] = None,
@@ -73,54 +70,64 @@ def sql(
     one_hot: Annotated[
         bool, typer.Option("--one-hot", help="The table has one-hot columns, not the categories.")
     ] = False,
-    shown_as: As = ShownAs.numbers,
-    leaves: Size = None,
-    names: Names = None,
-    out: MaybeOut = None,
-    force: Force = False,
+    shown_as: options.As = ShownAs.numbers,
+    leaves: options.Size = None,
+    names: options.Names = None,
+    out: options.MaybeOut = None,
+    force: options.Force = False,
 ) -> None:
     """Print the clusters as SQL, to compute them in a database."""
-    from treemeans.cli import show_command
-
-    chosen = show_command.SavedModel(model, leaves, names)
-    layout = show_command.SqlLayout(dialect, table, form.value, one_hot, shown_as.value == "names")
-    show_command.sql(chosen, layout, out, force)
+    labels = "names" if shown_as == "names" else None
+    opened = SavedModel(model, leaves, names).open()
+    found = opened.to_sql(dialect, table, form=form.value, one_hot=one_hot, labels=labels)
+    if isinstance(found, dict):
+        found = "\n\n".join(f"-- cluster {label}\n{query};" for label, query in found.items())
+    print_or_write(found, out, force=force)
 
 
 def plot(
     *,
-    model: Model,
-    out: Out,
-    leaves: Size = None,
-    shown_as: As = ShownAs.names,
-    names: Names = None,
-    force: Force = False,
-    console: Notes,
+    model: options.Model,
+    out: options.Out,
+    leaves: options.Size = None,
+    shown_as: options.As = ShownAs.names,
+    names: options.Names = None,
+    force: options.Force = False,
+    console: options.Notes,
 ) -> None:
     """Draw the tree (.png, .svg or .pdf)."""
-    from treemeans.cli import show_command
+    from treemeans import plot_tree
 
-    chosen = show_command.SavedModel(model, leaves, names)
-    show_command.plot(chosen, shown_as.value == "names", out, force, console)
+    check_outputs([out], force=force)
+    without_window()
+    shown = None if shown_as == "names" else "numbers"
+    opened = SavedModel(model, leaves, names).open()
+    save_figure(plot_tree(opened, cluster_names=shown).figure, out)
+    console.note(f"The picture is in {out}.")
 
 
 def onnx(
-    *, model: Model, out: Out, leaves: Size = None, force: Force = False, console: Notes
+    *,
+    model: options.Model,
+    out: options.Out,
+    leaves: options.Size = None,
+    force: options.Force = False,
+    console: options.Notes,
 ) -> None:
     """Write the tree as an ONNX model."""
-    from treemeans.cli import show_command
-
-    show_command.onnx(model, leaves, out, force, console)
+    check_outputs([out], force=force)
+    write_whole(out, SavedModel(model, leaves).open().to_onnx().SerializeToString())
+    console.note(f"The ONNX model is in {out}.")
 
 
 def report(
     *,
-    model: Model,
+    model: options.Model,
     data: Annotated[
         str | None, typer.Argument(help="The table the model was fitted to, for histograms.")
     ] = None,
-    out: Out = "report.html",
-    rows: Rows = 0,
+    out: options.Out = "report.html",
+    rows: options.Rows = 0,
     stability: Annotated[
         bool,
         typer.Option("--stability", help="Add a panel: whether resamples give the same groups."),
@@ -128,13 +135,23 @@ def report(
     alternatives: Annotated[
         bool, typer.Option("--alternatives", help="Add a tab: other trees that are as good.")
     ] = False,
-    names: Names = None,
-    force: Force = False,
-    console: Notes,
+    names: options.Names = None,
+    force: options.Force = False,
+    console: options.Notes,
 ) -> None:
     """Write a page about the model for a browser: groups, tree, rules."""
-    from treemeans.cli import show_command
+    from treemeans import write_report
 
-    chosen = show_command.SavedModel(model, None, names)
-    panels = show_command.ReportPanels(rows, stability, alternatives)
-    show_command.report(chosen, data, out, panels, force, console)
+    if data is None and (stability or alternatives):
+        raise InputError("--stability and --alternatives need the table; name its file.")
+    if rows and data is None:
+        raise InputError(f"--rows {rows} puts rows of the table into the report; name its file.")
+    check_outputs([out], force=force)
+    opened, X, title = SavedModel(model, None, names).open(), None, Path(model).stem
+    if data is not None:
+        X, title = rows_for(opened, data), Path(data).name
+    with console.working("report"):
+        found = opened.stability(X, verbose=0) if stability else None
+        others = opened.alternatives(X, verbose=0) if alternatives else None
+        write_report(opened, out, X, title=title, rows=rows, stability=found, alternatives=others)
+    console.note(report_written(out, rows))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from treemeans.cli import interrupt
 from treemeans.cli.console import Console
-from treemeans.cli.show_command import SavedModel
+from treemeans.cli.saved_model import SavedModel
 from treemeans.columns.encode_frame import UnseenValues
 from treemeans.columns.number_text import format_rows, percent
 from treemeans.explain.leaf_reasons import LeafReasons

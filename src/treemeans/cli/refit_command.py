@@ -12,9 +12,9 @@ import pyarrow as pa
 from treemeans.atomic_write import write_whole
 from treemeans.cli import interrupt
 from treemeans.cli.console import Console
-from treemeans.cli.output_files import check_outputs
+from treemeans.cli.output_files import check_outputs, save_figure, without_window
 from treemeans.cli.predict_command import category_columns
-from treemeans.cli.show_command import SavedModel, save_figure
+from treemeans.cli.saved_model import SavedModel
 from treemeans.columns.encode_frame import UnseenValues
 from treemeans.columns.encoded_table import EncodedFrame
 from treemeans.columns.table_schema import TableSchema
@@ -81,9 +81,7 @@ def diff(
         _write_json(found, out)
         console.note(f"The comparison is in {out}.")
     if plot is not None:
-        from treemeans.optional_imports import need
-
-        need("matplotlib", "plot").use("agg")
+        without_window()
         save_figure(found.plot().figure, plot)
         console.note(f"The picture is in {plot}.")
 

@@ -5,30 +5,22 @@ Heavy imports happen inside the commands, so that ``treemeans --help`` answers a
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from treemeans.cli.options import (
-    As,
-    Data,
-    FittedTable,
-    Force,
-    Model,
-    Names,
-    Notes,
-    PlotOut,
-    Printing,
-    Resampling,
-    ShownAs,
-    Size,
-)
+from treemeans.atomic_write import write_whole
+from treemeans.cli import interrupt, options
+from treemeans.cli.options import Resampling, ShownAs
+from treemeans.cli.output_files import check_outputs, save_figure, without_window
+from treemeans.cli.saved_model import SavedModel, rows_for
 
 
 def predict(
     *,
-    model: Model,
-    data: Data,
+    model: options.Model,
+    data: options.Data,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="CSV, TSV, Parquet or Arrow file to write.")
     ] = None,
@@ -41,8 +33,8 @@ def predict(
             "--confidence", help="Add columns: how near a row is to a cut, and to the next cluster."
         ),
     ] = False,
-    shown_as: As = ShownAs.numbers,
-    names: Names = None,
+    shown_as: options.As = ShownAs.numbers,
+    names: options.Names = None,
     raw: Annotated[
         bool,
         typer.Option(
@@ -57,8 +49,8 @@ def predict(
             help="Send values that were never missing in training to the side of most rows.",
         ),
     ] = False,
-    force: Force = False,
-    console: Notes,
+    force: options.Force = False,
+    console: options.Notes,
 ) -> None:
     """Label the rows of a file, of any size, with their clusters."""
     from treemeans.cli import predict_command
@@ -78,8 +70,8 @@ def predict(
 
 def drift(
     *,
-    model: Model,
-    data: Data,
+    model: options.Model,
+    data: options.Data,
     psi: Annotated[
         float, typer.Option(help="PSI of a column, or of the rules, from which on it is drift.")
     ] = 0.25,
@@ -103,24 +95,31 @@ def drift(
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Write a page for a browser (.html) here.")
     ] = None,
-    names: Names = None,
-    force: Force = False,
-    console: Printing,
+    names: options.Names = None,
+    force: options.Force = False,
+    console: options.Printing,
 ) -> None:
     """Say what has changed in new rows since the fit; exit code 3 if a limit is exceeded."""
-    from treemeans.cli import drift_command
-    from treemeans.cli.show_command import SavedModel
+    from treemeans.cli.drift_command import DRIFTED, count_file
+    from treemeans.monitor.drift_page import drift_page
     from treemeans.monitor.drift_result import DriftLimits
 
     limits = DriftLimits(psi, outside, cost_ratio, level)
-    chosen = SavedModel(model, None, names)
-    drift_command.run(chosen, data, limits, out, force, console)
+    check_outputs([out], force=force)
+    found = count_file(SavedModel(model, None, names).open(), data, limits, console)
+    console.print(str(found))
+    console.print_json(found.to_dict)
+    if out is not None:
+        write_whole(out, drift_page(found, f"{Path(model).name}, {Path(data).name}"))
+        console.note(f"The page is in {out}; it contains no rows of the table.")
+    if found.exceeds_limits:
+        raise typer.Exit(DRIFTED)
 
 
 def refit(
     *,
-    model: Model,
-    data: Data,
+    model: options.Model,
+    data: options.Data,
     out: Annotated[str, typer.Option("--out", "-o", help="Write the new model here.")],
     clusters: Annotated[
         int | None,
@@ -136,13 +135,12 @@ def refit(
             help="File of rows to match old and new clusters on; by default centers are matched."
         ),
     ] = None,
-    names: Names = None,
-    force: Force = False,
-    console: Printing,
+    names: options.Names = None,
+    force: options.Force = False,
+    console: options.Printing,
 ) -> None:
     """Fit a model to new rows; clusters keep their numbers and names."""
     from treemeans.cli import refit_command
-    from treemeans.cli.show_command import SavedModel
 
     refit_command.refit(
         SavedModel(model, None, names),
@@ -158,15 +156,15 @@ def refit(
 
 def diff(
     *,
-    old: Model,
+    old: options.Model,
     new: Annotated[str, typer.Argument(help="Another model, such as `treemeans refit` writes.")],
-    data: Data,
+    data: options.Data,
     plot: Annotated[
         str | None, typer.Option(help="Write a picture of the flow of rows here.")
     ] = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Write JSON here.")] = None,
-    force: Force = False,
-    console: Printing,
+    force: options.Force = False,
+    console: options.Printing,
 ) -> None:
     """Compare two models: which rows changed their cluster, and which rules changed."""
     from treemeans.cli import refit_command
@@ -176,45 +174,83 @@ def diff(
 
 def stability(
     *,
-    model: Model,
-    data: FittedTable,
+    model: options.Model,
+    data: options.FittedTable,
     resamples: Annotated[int, typer.Option(min=1, help="Resamples to fit.")] = 100,
     method: Annotated[
         Resampling, typer.Option(help="Rows drawn with replacement, or half of the rows.")
     ] = Resampling.bootstrap,
-    leaves: Size = None,
-    names: Names = None,
+    leaves: options.Size = None,
+    names: options.Names = None,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    plot: PlotOut = None,
-    force: Force = False,
-    console: Printing,
+    plot: options.PlotOut = None,
+    force: options.Force = False,
+    console: options.Printing,
 ) -> None:
     """Measure whether resamples of the table give the same clusters again."""
-    from treemeans.cli import show_command, stability_command
+    from treemeans.monitor.stability import measure_stability
+    from treemeans.threads import n_threads
 
-    chosen = show_command.SavedModel(model, leaves, names)
-    stability_command.run(chosen, data, resamples, method.value, seed, plot, force, console)
+    check_outputs([plot], force=force)
+    opened = SavedModel(model, leaves, names).open()
+    X = rows_for(opened, data)
+    with console.working("resamples", resamples) as progress:
+        found = measure_stability(
+            opened,
+            X,
+            resamples,
+            method=method.value,
+            random_state=seed,
+            n_threads=n_threads(-1),
+            tell=progress.update,
+        )
+    console.print(str(found))
+    console.print_json(found.to_dict)
+    if plot:
+        without_window()
+        save_figure(found.plot()[0].figure, plot)
+        interrupt.wrote(plot)
+        console.note(f"The plot is in {plot}.")
 
 
 def alternatives(
     *,
-    model: Model,
-    data: FittedTable,
+    model: options.Model,
+    data: options.FittedTable,
     number: Annotated[int, typer.Option("-n", "--number", min=1, help="Trees to show.")] = 5,
     within: Annotated[
         float, typer.Option(min=0, help="How much more they may cost, as a share of the cost.")
     ] = 0.01,
-    leaves: Size = None,
-    names: Names = None,
+    leaves: options.Size = None,
+    names: options.Names = None,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", help="Write their models: m.json gives m-1.json, m-2.json ..."),
     ] = None,
-    force: Force = False,
-    console: Printing,
+    force: options.Force = False,
+    console: options.Printing,
 ) -> None:
     """Find other trees that are as good but cut other columns."""
-    from treemeans.cli import alternatives_command, show_command
+    from treemeans.monitor.alternatives import MOST_FITS, find_alternatives
+    from treemeans.threads import n_threads
 
-    chosen = show_command.SavedModel(model, leaves, names)
-    alternatives_command.run(chosen, data, number, within, out, force, console)
+    files = [] if out is None else [_numbered(out, i + 1) for i in range(number)]
+    check_outputs(files, force=force)
+    opened = SavedModel(model, leaves, names).open()
+    X = rows_for(opened, data)
+    with console.working("trees", MOST_FITS) as progress:
+        found = find_alternatives(
+            opened, X, number, within, n_threads=n_threads(-1), tell=progress.update
+        )
+    console.print(str(found))
+    console.print_json(found.to_dict)
+    for each, path in zip(found, files, strict=False):
+        each.model.save(path)
+        interrupt.wrote(path)
+        console.note(f"The model that cuts {', '.join(each.columns)} is in {path}.")
+
+
+def _numbered(path: str, i: int) -> str:
+    """The name of the i-th file: model.json becomes model-1.json and so on."""
+    place = Path(path)
+    return str(place.with_name(f"{place.stem}-{i}{place.suffix}"))

@@ -10,34 +10,15 @@ from typing import Annotated
 
 import typer
 
+from treemeans.cli import options
 from treemeans.cli.options import (
-    Balance,
     CenterCost,
-    ColumnKinds,
-    Columns,
-    Data,
-    Dialect,
     Engine,
-    Exact,
     ExplainCost,
-    Force,
-    Leaves,
-    MaxSize,
-    MinSize,
     Missing,
-    ModelOut,
-    Names,
     Noise,
-    PlotOut,
-    Printing,
-    Protected,
     Refine,
-    RefineBy,
-    Rows,
     Scale,
-    ScaleBy,
-    Seed,
-    WithMissing,
     comma_separated,
 )
 
@@ -54,20 +35,20 @@ def fit(
     clusters: Annotated[
         int | None, typer.Option("-k", "--clusters", help="Number of clusters.")
     ] = None,
-    leaves: Leaves = None,
-    columns: Columns = None,
-    kinds: ColumnKinds,
-    scale: ScaleBy = Scale.auto,
-    refine: RefineBy = Refine.none,
-    missing: WithMissing = Missing.keep,
+    leaves: options.Leaves = None,
+    columns: options.Columns = None,
+    kinds: options.ColumnKinds,
+    scale: options.ScaleBy = Scale.auto,
+    refine: options.RefineBy = Refine.none,
+    missing: options.WithMissing = Missing.keep,
     max_categories: Annotated[
         int | None, typer.Option(min=1, help="Most categories that a cut lists.")
     ] = None,
-    min_cluster_size: MinSize = None,
-    max_cluster_size: MaxSize = None,
-    balance: Balance = None,
-    protected: Protected = None,
-    exact: Exact = False,
+    min_cluster_size: options.MinSize = None,
+    max_cluster_size: options.MaxSize = None,
+    balance: options.Balance = None,
+    protected: options.Protected = None,
+    exact: options.Exact = False,
     engine: Annotated[
         Engine,
         typer.Option(
@@ -75,23 +56,23 @@ def fit(
             "memory) or dask; auto chooses by size."
         ),
     ] = Engine.auto,
-    seed: Seed = 0,
-    names: Names = None,
-    out: ModelOut = None,
+    seed: options.Seed = 0,
+    names: options.Names = None,
+    out: options.ModelOut = None,
     report: Annotated[str | None, typer.Option(help="Write an HTML report here.")] = None,
-    rows: Rows = 0,
+    rows: options.Rows = 0,
     demo: Annotated[
         bool, typer.Option("--demo", help="Use an included table (customers) instead of a file.")
     ] = False,
-    force: Force = False,
-    console: Printing,
+    force: options.Force = False,
+    console: options.Printing,
 ) -> None:
     """Cluster a table, and print the rules of its clusters."""
     from treemeans.cli import fit_command
     from treemeans.cli.fit_settings import ClusterSettings, FitSettings
 
-    options = replace(kinds, columns=comma_separated(columns), missing=missing.value)
-    source = fit_command.check_input(data, clusters, options, demo)
+    reading = replace(kinds, columns=comma_separated(columns), missing=missing.value)
+    source = fit_command.check_input(data, clusters, reading, demo)
     k = fit_command.DEMO_CLUSTERS if clusters is None else clusters
     limits = ClusterSettings.read(min_cluster_size, max_cluster_size, balance or [], protected)
     settings = FitSettings(
@@ -116,8 +97,8 @@ def explain(
     columns: Annotated[
         str | None, typer.Option(help="Columns to explain by, separated by commas; all by default.")
     ] = None,
-    kinds: ColumnKinds,
-    missing: WithMissing = Missing.keep,
+    kinds: options.ColumnKinds,
+    missing: options.WithMissing = Missing.keep,
     cost: Annotated[
         ExplainCost,
         typer.Option(
@@ -131,9 +112,9 @@ def explain(
             help="Rows labelled -1, or without a label: leave them out, or make them a group."
         ),
     ] = Noise.ignore,
-    refine: RefineBy = Refine.none,
-    exact: Exact = False,
-    dialect: Dialect = "postgresql",
+    refine: options.RefineBy = Refine.none,
+    exact: options.Exact = False,
+    dialect: options.Dialect = "postgresql",
     sql: Annotated[
         str | None, typer.Option("--sql", help="Write the SQL here; by default it is printed.")
     ] = None,
@@ -143,54 +124,54 @@ def explain(
             help="Write the HTML report here; by default TABLE_LABELS.html; `none` for no report."
         ),
     ] = None,
-    rows: Rows = 0,
-    out: ModelOut = None,
-    force: Force = False,
-    console: Printing,
+    rows: options.Rows = 0,
+    out: options.ModelOut = None,
+    force: options.Force = False,
+    console: options.Printing,
 ) -> None:
     """Explain the groups that a column of the table holds: rules, SQL and a report."""
     from treemeans.cli import explain_command
     from treemeans.cli.load_table import TableInput
 
-    options = replace(kinds, columns=comma_separated(columns), missing=missing.value)
+    reading = replace(kinds, columns=comma_separated(columns), missing=missing.value)
     settings = explain_command.ExplainSettings(
         labels, leaves, cost.value, noise.value, refine.value, not exact, dialect
     )
     outputs = explain_command.outputs(data, labels, out, report, rows)
-    source = TableInput(data, options)
+    source = TableInput(data, reading)
     explain_command.run(source, settings, outputs, sql, force, console)
 
 
 def choose(
     *,
-    data: Data,
+    data: options.Data,
     least: Annotated[int, typer.Option("--from", help="Fewest clusters to try.")] = 2,
     most: Annotated[int, typer.Option("--to", help="Most clusters to try.")] = 10,
-    columns: Columns = None,
-    kinds: ColumnKinds,
-    scale: ScaleBy = Scale.auto,
-    missing: WithMissing = Missing.keep,
-    seed: Seed = 0,
-    plot: PlotOut = None,
+    columns: options.Columns = None,
+    kinds: options.ColumnKinds,
+    scale: options.ScaleBy = Scale.auto,
+    missing: options.WithMissing = Missing.keep,
+    seed: options.Seed = 0,
+    plot: options.PlotOut = None,
     resamples: Annotated[
         int, typer.Option(min=0, help="Resamples for the stability of each number; 0 for none.")
     ] = 20,
-    force: Force = False,
-    console: Printing,
+    force: options.Force = False,
+    console: options.Printing,
 ) -> None:
     """Compare numbers of clusters by cost and stability; suggest clusters and leaves."""
     from treemeans.cli import choose_command
     from treemeans.cli.load_table import TableInput
 
-    options = replace(kinds, columns=comma_separated(columns), missing=missing.value)
-    source = TableInput(data, options)
+    reading = replace(kinds, columns=comma_separated(columns), missing=missing.value)
+    source = TableInput(data, reading)
     numbers = range(least, most + 1)
     choose_command.run(source, numbers, scale.value, seed, plot, resamples, force, console)
 
 
 def compare(
     *,
-    data: Data,
+    data: options.Data,
     clusters: Annotated[int, typer.Option("-k", "--clusters", help="Number of clusters.")],
     leaves: Annotated[
         int | None,
@@ -200,15 +181,15 @@ def compare(
             help="Number of leaves of the trees; by default twice -k.",
         ),
     ] = None,
-    columns: Columns = None,
-    kinds: ColumnKinds,
-    scale: ScaleBy = Scale.auto,
-    missing: WithMissing = Missing.keep,
+    columns: options.Columns = None,
+    kinds: options.ColumnKinds,
+    scale: options.ScaleBy = Scale.auto,
+    missing: options.WithMissing = Missing.keep,
     cost: Annotated[CenterCost, typer.Option(help="What a row costs at its cluster.")] = (
         CenterCost.kmeans
     ),
-    seed: Seed = 0,
-    console: Printing,
+    seed: options.Seed = 0,
+    console: options.Printing,
 ) -> None:
     """Compare trees of ExKMC, CART, a KD-tree and others with the same number of leaves.
 
@@ -217,6 +198,6 @@ def compare(
     from treemeans.cli import compare_command
     from treemeans.cli.load_table import TableInput
 
-    options = replace(kinds, columns=comma_separated(columns), missing=missing.value)
-    source = TableInput(data, options)
+    reading = replace(kinds, columns=comma_separated(columns), missing=missing.value)
+    source = TableInput(data, reading)
     compare_command.run(source, clusters, leaves, scale.value, cost.value, seed, console)

@@ -235,6 +235,15 @@ def position(columns: Columns, key: Any) -> int:
     return found[0]
 
 
+def one_hot_columns(columns: Columns) -> dict[str, list[int]]:
+    """For each source of categories, the positions of its one-hot columns."""
+    found: dict[str, list[int]] = {}
+    for i, column in enumerate(columns):
+        if column.kind == "category":
+            found.setdefault(column.source, []).append(i)
+    return found
+
+
 def split_name(name: str, prefix: str) -> str | None:
     """The category in a name made of ``prefix``, a separator and the category."""
     for separator in _SEPARATORS:

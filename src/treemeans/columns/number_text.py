@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 
 _NOTHING = 1e-9  # a share this small stems from adding up floats
@@ -68,6 +69,29 @@ def percent(share: float) -> str:
     if whole == 100 and share < 1 - _NOTHING:
         return ">99 %"
     return f"{whole} %"
+
+
+def finite_or_none(number: float) -> float | None:
+    """A number as JSON can hold it: None for NaN and infinity."""
+    return number if math.isfinite(number) else None
+
+
+def aligned(lines: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:
+    """Cells in columns, as lines of text; ``right``: all but the first column end at one place.
+
+    Examples
+    --------
+    >>> aligned([["a", "bcd"], ["ef", "g"]]), aligned([["a", "bcd"], ["ef", "g"]], right=True)
+    (['a   bcd', 'ef  g'], ['a   bcd', 'ef    g'])
+    """
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if right and j else cell.ljust(width)
+            for j, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
 
 
 def decimals_to_compare(x: float, y: float) -> int:

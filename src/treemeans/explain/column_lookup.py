@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treemeans.columns import Columns
+from treemeans.columns.column import one_hot_columns
 
 
 class ColumnLookup:
@@ -33,11 +34,9 @@ class ColumnLookup:
         self.columns = columns
         self.accepts_missing = accepts_missing
         self._by_name: dict[str, int] = {}
-        self._members: dict[str, list[int]] = {}
+        self._members = one_hot_columns(columns)
         for i, column in enumerate(columns):
             self._by_name.setdefault(column.name, i)
-            if column.kind == "category":
-                self._members.setdefault(column.source, []).append(i)
         for i, name in enumerate(also):
             self._by_name.setdefault(str(name), i)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.columns.number_text import percent
+from treemeans.columns.number_text import finite_or_none, percent
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ class GroupShare:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values; None for the share of a cluster without rows."""
-        shares = [share if share == share else None for share in self.shares]
+        shares = [finite_or_none(share) for share in self.shares]
         return {
             "column": self.column,
             "value": self.value,

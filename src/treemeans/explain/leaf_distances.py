@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from treemeans.columns.column import one_hot_columns
 from treemeans.explain.allowed_changes import AllowedChanges
 from treemeans.explain.leaf_boxes import Box, leaf_boxes
 from treemeans.explain.model_facts import Facts
@@ -149,12 +150,9 @@ def _moves(facts: Facts, allowed_changes: AllowedChanges) -> list[Move]:
     columns, scale = facts.columns, facts.scale
     cut = np.unique(facts.tree.feature[~facts.tree.is_leaf]).tolist()
     sources = {columns[f].source for f in cut if columns[f].kind == "category"}
-    members: dict[str, list[int]] = {}
-    for i, column in enumerate(columns):
-        if column.kind == "category" and column.source in sources:
-            members.setdefault(column.source, []).append(i)
+    members = [group for name, group in one_hot_columns(columns).items() if name in sources]
     codes = _codes(facts)
-    choices = [*members.values(), *([f] for f in cut if columns[f].kind == "flag")]
+    choices = [*members, *([f] for f in cut if columns[f].kind == "flag")]
     moves: list[Move] = [
         ChoiceMove(
             features=tuple(group),

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from treemeans.columns import Columns
+from treemeans.columns.column import one_hot_columns
 from treemeans.explain.grid_axes import (
     Atoms,
     Axis,
@@ -177,12 +178,8 @@ def _complete_sources(columns: Columns, may_be_missing: set[int]) -> dict[str, l
 
     Where missing values are accepted, a row need not be in one of the categories.
     """
-    members: dict[str, list[int]] = {}
-    for i, column in enumerate(columns):
-        if column.kind == "category":
-            members.setdefault(column.source, []).append(i)
     return {
         source: found
-        for source, found in members.items()
+        for source, found in one_hot_columns(columns).items()
         if all(columns[i].complete for i in found) and not may_be_missing.intersection(found)
     }

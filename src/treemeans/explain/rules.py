@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from treemeans.columns import Columns
-from treemeans.columns.number_text import format_rows, percent
+from treemeans.columns.number_text import finite_or_none, format_rows, percent
 from treemeans.explain.cluster_profile import Difference
 from treemeans.explain.group_figures import GroupShare, ProtectedColumn
 from treemeans.explain.leaf_boxes import Box
@@ -230,13 +230,13 @@ class Rules(Sequence[ClusterRules]):
         """
         return {
             "size": self.size,
-            "purity": _known(self.purity),
+            "purity": finite_or_none(self.purity),
             "cost": self.cost,
             "reference_cost": self.reference_cost,
             "reference": self.reference,
             **({"certificate": self.certificate} if self.certificate else {}),
             **(
-                {"warnings": [_warning_dict(each) for each in self.warnings]}
+                {"warnings": [each.to_dict() | {"text": str(each)} for each in self.warnings]}
                 if self.warnings
                 else {}
             ),
@@ -279,56 +279,23 @@ class Rules(Sequence[ClusterRules]):
         1        1         x2 <= 2.45  50.0
         2        2          x2 > 5.15  34.0
         """
-        records = list(_records(self))
-        columns = {name: [kind(each[name]) for each in records] for name, kind in _FRAME.items()}
-        return data_frame(package, columns)
+        rows = [_frame_row(each, i, rule) for each in self for i, rule in enumerate(each)]
+        columns = zip(*rows, strict=True) if rows else ([] for _ in _FRAME)
+        return data_frame(package, dict(zip(_FRAME, map(list, columns), strict=True)))
 
 
-_FRAME = {
-    "cluster": int,
-    "rule": int,
-    "conditions": str,
-    "size": float,
-    "coverage": float,
-    "purity": float,
-    "cluster_name": str,
-    "cluster_size": float,
-    "cluster_coverage": float,
-    "cluster_purity": float,
-    "cluster_cost": float,
-    "cluster_cost_share": float,
-    "cluster_apart": str,
-}
+_FRAME = (
+    *("cluster", "rule", "conditions", "size", "coverage", "purity", "cluster_name"),
+    *("cluster_size", "cluster_coverage", "cluster_purity", "cluster_cost", "cluster_cost_share"),
+    "cluster_apart",
+)
 
 
-def _records(rules: Rules) -> Iterator[dict[str, Any]]:
-    for each in rules:
-        for i, rule in enumerate(each):
-            yield {
-                "cluster": each.cluster,
-                "rule": i,
-                "conditions": str(rule),
-                "size": rule.size,
-                "coverage": rule.coverage,
-                "purity": rule.purity,
-                "cluster_name": each.name,
-                "cluster_size": each.size,
-                "cluster_coverage": each.coverage,
-                "cluster_purity": each.purity,
-                "cluster_cost": each.cost,
-                "cluster_cost_share": each.cost_share,
-                "cluster_apart": each.summary,
-            }
-
-
-def _warning_dict(each: SegmentWarning) -> dict[str, Any]:
-    return {
-        "kind": each.kind,
-        "clusters": list(each.clusters),
-        "what": each.what,
-        "advice": each.advice,
-        "text": str(each),
-    }
+def _frame_row(each: ClusterRules, i: int, rule: Rule) -> tuple[Any, ...]:
+    """The columns of the data frame for one rule of a cluster, its ``i``-th."""
+    of_rule = (each.cluster, i, str(rule), rule.size, rule.coverage, rule.purity, each.name)
+    of_cluster = (each.size, each.coverage, each.purity, each.cost, each.cost_share)
+    return *of_rule, *of_cluster, each.summary
 
 
 def _cluster_dict(each: ClusterRules, columns: Columns) -> dict[str, Any]:
@@ -337,7 +304,7 @@ def _cluster_dict(each: ClusterRules, columns: Columns) -> dict[str, Any]:
         "name": each.name,
         "size": each.size,
         "coverage": each.coverage,
-        "purity": _known(each.purity),
+        "purity": finite_or_none(each.purity),
         "cost": each.cost,
         "cost_share": each.cost_share,
         "summary": each.summary,
@@ -360,7 +327,7 @@ def _rule_dict(rule: Rule, columns: Columns) -> dict[str, Any]:
     return {
         "size": rule.size,
         "coverage": rule.coverage,
-        "purity": _known(rule.purity),
+        "purity": finite_or_none(rule.purity),
         "conditions": list(rule.conditions),
         "bounds": [
             {"feature": feature, "column": columns[feature].name} | _bounds(values)
@@ -371,7 +338,10 @@ def _rule_dict(rule: Rule, columns: Columns) -> dict[str, Any]:
 
 def _bounds(values: ValueSet) -> dict[str, Any]:
     """A set of values as plain numbers; codes and missing values only where they matter."""
-    found: dict[str, Any] = {"above": _known(values.above), "upto": _known(values.upto)}
+    found: dict[str, Any] = {
+        "above": finite_or_none(values.above),
+        "upto": finite_or_none(values.upto),
+    }
     if values.codes is not None:
         found["codes"] = sorted(values.codes)
     if values.but:
@@ -381,10 +351,6 @@ def _bounds(values: ValueSet) -> dict[str, Any]:
     if values.has_no_value and values.missing:
         found["only_missing"] = True
     return found
-
-
-def _known(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 # ---- words ---------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,26 +30,6 @@ _NEAR = 1e-3  # how much farther than it must, in scales, a number may move to b
 _EXACT = 17  # significant digits that tell any two floats apart
 _MOST_DECIMALS = 12  # of a number that was written by hand
 _PERIODS = (1, 24, 24 * 60, 24 * 3600)  # in a day: days, hours, minutes, seconds
-
-
-class Move(Protocol):
-    """How one feature of a row may change: a column, or the one-hot columns of a source."""
-
-    @property
-    def features(self) -> tuple[int, ...]:
-        """The columns of X that it changes."""
-
-    def squared_distances(
-        self, x: Rows, goals: Sequence[Goal]
-    ) -> Iterator[tuple[NDArray[np.bool_], Rows]]:
-        """For each goal: which rows must move, and their least squared distance.
-
-        Where a goal is open at its border, the least distance is that of the border. It is
-        infinite where the goal cannot be reached, and zero where a row need not move.
-        """
-
-    def moved(self, x: Rows, goal: Goal) -> Rows:
-        """New values in the goal of rows that must move and can."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +56,11 @@ class NumberMove:
     def squared_distances(
         self, x: Rows, goals: Sequence[Goal]
     ) -> Iterator[tuple[NDArray[np.bool_], Rows]]:
-        """For each goal: which rows must move, and their least squared distance."""
+        """For each goal: which rows must move, and their least squared distance.
+
+        Where a goal is open at its border, the least distance is that of the border. It is
+        infinite where the goal cannot be reached, and zero where a row need not move.
+        """
         (values,) = x
         tens = _tens(values, self.step) if self.step else None
         for (wanted,) in goals:
@@ -221,6 +204,10 @@ class ChoiceMove:
     def _is_held(self, value: float) -> NDArray[np.bool_]:
         """The columns that may not change to a value."""
         return ~(self.free & (self.low <= value) & (value <= self.high))
+
+
+Move = NumberMove | CodeMove | ChoiceMove
+"""How one feature of a row may change: a column, or the one-hot columns of a source."""
 
 
 def short_number(first: float, last: float, *, up: bool) -> float:

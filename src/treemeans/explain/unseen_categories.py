@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from treemeans.columns import Columns
+from treemeans.columns.column import one_hot_columns
+from treemeans.rows.column_values import column_of
 from treemeans.tree import ThresholdTree
 
 _MOST_CATEGORIES = 8  # that are written out
@@ -61,10 +63,9 @@ class UnseenCategories:
                 beyond = _outside(X, i, column.low, column.high)
                 if beyond.any():
                     self._beyond[i] = beyond
+        one_hot = one_hot_columns(columns)
         for source in sorted({columns[f].source for f in used} - {""}):
-            members = [
-                i for i, c in enumerate(columns) if c.kind == "category" and c.source == source
-            ]
+            members = one_hot.get(source, [])
             rows = _all_zero(X, members)
             if all(columns[i].complete for i in members) and rows.any():
                 self._rows[source] = rows
@@ -113,7 +114,7 @@ def _all_zero(X: Any, members: list[int]) -> NDArray[np.bool_]:
 
 
 def _outside(X: Any, feature: int, low: float | None, high: float | None) -> NDArray[np.bool_]:
-    values = X[:, [feature]].toarray()[:, 0] if sparse.issparse(X) else X[:, feature]
+    values = column_of(X, feature)
     outside = np.zeros(len(values), dtype=bool)
     if low is not None:
         outside |= values < low

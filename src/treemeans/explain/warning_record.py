@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 KINDS = ("single row", "small", "one category", "not compact", "starts")
 
@@ -42,6 +43,12 @@ class SegmentWarning:
     what: str
     advice: str
     detail: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; not the detail, which may name a row."""
+        written = asdict(self) | {"clusters": list(self.clusters)}
+        del written["detail"]
+        return written
 
     def __str__(self) -> str:
         numbers = [str(cluster) for cluster in self.clusters]

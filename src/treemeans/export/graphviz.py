@@ -33,16 +33,8 @@ def export_graphviz(
 
     Parameters
     ----------
-    model : fitted model or ThresholdTree
-        A model knows the names, units and categories of its columns.
-    feature_names : sequence of str, optional
-        Names of the columns; by default the model's, or ``x0``, ``x1``, ...
-    cluster_names : sequence of str or "numbers", optional
-        Names of the clusters, or ``"numbers"`` for ``cluster 0``, ``cluster 1``, ... By default
-        the names given with ``with_names``, and for other clusters the number and the automatic
-        name in ``cluster_names_``.
-    max_leaves : int, optional
-        Draw a larger tree as it was when it had this number of leaves.
+    model, feature_names, cluster_names, max_leaves
+        As in :func:`plot_tree`.
 
     Returns
     -------

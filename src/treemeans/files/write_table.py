@@ -7,7 +7,6 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 import pyarrow as pa
@@ -89,12 +88,7 @@ class TableWriter:
             self._raise_sentence(failed)
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None and self._writer is not None:
                 self._finish()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treemeans.category_counts import CategoryCounts
 from treemeans.columns import Column, Columns
+from treemeans.columns.number_text import finite_or_none
 from treemeans.cost_path import PATH_DTYPE, path_row
 from treemeans.costs import (
     COST_KINDS,
@@ -72,7 +73,7 @@ def write_fit(record: FitResult) -> dict[str, Any]:
             "names": list(record.cluster_names),
             "given": bool(record.given_names),
         },
-        "warnings": [_write_warning(each) for each in record.warnings],
+        "warnings": [each.to_dict() for each in record.warnings],
         "certificate": None if record.certificate is None else asdict(record.certificate),
         "histograms": write_histograms(record.training_histograms),
         **({"categories": _write_categories(record)} if record.categories else {}),
@@ -231,13 +232,6 @@ def _read_names(entries: Entries, n_clusters: int) -> tuple[str, ...]:
         return checked_names(names, names) if given else ()
     except ValueError as error:
         raise UnreadableError(f"the names of its clusters are invalid: {error}") from error
-
-
-def _write_warning(warning: SegmentWarning) -> dict[str, Any]:
-    """A warning without its detail, which may name a row."""
-    written = asdict(warning) | {"clusters": list(warning.clusters)}
-    del written["detail"]
-    return written
 
 
 def _read_warnings(entries: Entries, n_clusters: int) -> tuple[SegmentWarning, ...]:
@@ -498,4 +492,4 @@ def _read_path(entries: Entries, sizes: Sizes, reference_cost: float) -> NDArray
 
 
 def _with_nulls(values: NDArray[np.float64]) -> list[float | None]:
-    return [value if np.isfinite(value) else None for value in values.tolist()]
+    return [finite_or_none(value) for value in values.tolist()]

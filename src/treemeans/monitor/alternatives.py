@@ -176,13 +176,7 @@ class _Search:
         return frozenset(self._group[tree.feature[~tree.is_leaf]].tolist())
 
     def _labels(self, tree: ThresholdTree) -> NDArray[np.int32]:
-        found = tree.outcome(self._setup.data.table.points, tree.label, self._setup.data.n_threads)
-        if found is None:
-            raise ValueError(
-                "X has missing values where the tree has no side for them; call "
-                "model.with_missing_sides() first."
-            )
-        return found
+        return self._setup.outcome(tree, tree.label)
 
 
 def _most_different(own: _Candidate, found: list[_Candidate], n: int) -> list[_Candidate]:

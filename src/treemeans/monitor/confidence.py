@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from treemeans.columns.number_text import percent
+from treemeans.columns.number_text import finite_or_none, percent
 from treemeans.explain.to_frame import data_frame
 from treemeans.model_file.saved_parameters import NotSaved
-from treemeans.training_histograms import column_of
+from treemeans.rows.column_values import column_of
 from treemeans.tree import ThresholdTree
 from treemeans.validation import is_number
 
@@ -67,7 +67,7 @@ class Confidence:
 
     def to_dict(self) -> dict[str, Any]:
         """The shares of close calls, as plain values."""
-        shares = [None if np.isnan(share) else float(share) for share in self.close_shares]
+        shares = [finite_or_none(share) for share in self.close_shares.tolist()]
         n = len(self.cluster)
         return {
             "n_rows": n,

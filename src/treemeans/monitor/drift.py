@@ -31,8 +31,9 @@ from treemeans.monitor.share_statistics import (
 )
 from treemeans.partitioned.readers.dask_partitions import is_dask
 from treemeans.preparation import TablePreparation
+from treemeans.rows.column_values import column_of
 from treemeans.threads import n_threads
-from treemeans.training_histograms import ColumnHistogram, TrainingHistograms, column_of
+from treemeans.training_histograms import ColumnHistogram, TrainingHistograms
 
 Floats = NDArray[np.float64]
 

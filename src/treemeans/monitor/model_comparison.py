@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.columns import Columns
-from treemeans.columns.number_text import percent
+from treemeans.columns.number_text import aligned, percent
 from treemeans.explain.rules import Rule
 from treemeans.explain.to_frame import data_frame
 from treemeans.monitor.cluster_changes import ClusterChanges, crosstab, match_on_rows
@@ -111,14 +111,7 @@ def _crosstab_lines(found: ClusterChanges) -> list[str]:
         [f"cluster {i}", *(f"{value:,.0f}" for value in row)]
         for i, row in enumerate(found.crosstab)
     ]
-    widths = [max(len(row[j]) for row in cells) for j in range(len(cells[0]))]
-    return [
-        "  ".join(
-            cell.ljust(width) if j == 0 else cell.rjust(width)
-            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in cells
-    ]
+    return aligned(cells, right=True)
 
 
 def compare_models(old: Any, new: Any, X: Any) -> ModelComparison:

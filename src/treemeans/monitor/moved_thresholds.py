@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from treemeans.rows.column_values import column_of
 from treemeans.split import Split
-from treemeans.training_histograms import column_of
 from treemeans.tree import ThresholdTree
 
 Floats = NDArray[np.float64]

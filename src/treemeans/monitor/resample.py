@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.monitor.training_setup import TrainingSetup
-from treemeans.monitor.warm_rows import WarmRows, warm_rows
+from treemeans.monitor.warm_start import WarmRows, warm_rows
 from treemeans.reference.lloyd import Clustering, one_thread
 from treemeans.tree import ThresholdTree
 

@@ -85,14 +85,7 @@ class _Comparison:
         data = setup.data
         self.tree, self._weights = tree, data.weights
         self.cuts = np.flatnonzero(~tree.is_leaf)
-        nodes = np.arange(tree.n_nodes, dtype=np.int32)
-        leaf = tree.outcome(data.table.points, nodes, data.n_threads)
-        if leaf is None:
-            raise ValueError(
-                "X has missing values where the tree has no side for them; call "
-                "model.with_missing_sides() first."
-            )
-        self._leaf = leaf
+        self._leaf = leaf = setup.outcome(tree, np.arange(tree.n_nodes, dtype=np.int32))
         self._below = _leaves_below(tree)
         in_node = self._below[:, leaf]  # (n_nodes, n_rows)
         self._values = [

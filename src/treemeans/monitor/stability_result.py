@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treemeans.columns.number_text import percent
+from treemeans.columns.number_text import aligned, percent
 from treemeans.explain.html_table import html_table
 from treemeans.explain.to_frame import data_frame
 
@@ -199,7 +199,7 @@ class Stability:
         return plot_stability(self, ax)
 
     def __str__(self) -> str:
-        tables = [_aligned(head, rows) for head, rows in self._tables()]
+        tables = ["\n".join(aligned([head, *rows])) for head, rows in self._tables()]
         return "\n\n".join([self.sentence, *tables])
 
     def _repr_html_(self) -> str:
@@ -266,13 +266,3 @@ def _known(value: Any) -> Any:
 
 def _number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.2f}"
-
-
-def _aligned(head: list[str], rows: list[list[str]]) -> str:
-    """Columns of text under their titles."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in [head, *rows]
-    ]
-    return "\n".join(lines)

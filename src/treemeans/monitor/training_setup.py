@@ -74,6 +74,16 @@ class TrainingSetup:
         rounds = model.search_rounds or _SEARCH_ROUNDS
         return cls(data, reference, base, model.n_leaves_, kind, rounds)
 
+    def outcome(self, tree: ThresholdTree, of_node: NDArray[np.int32]) -> NDArray[np.int32]:
+        """What ``of_node`` says of the leaf that each row of the table comes to."""
+        found = tree.outcome(self.data.table.points, of_node, self.data.n_threads)
+        if found is None:
+            raise ValueError(
+                "X has missing values where the tree has no side for them; call "
+                "model.with_missing_sides() first."
+            )
+        return found
+
     def resampled(self, weights: Floats, centers: Floats) -> TrainingData:
         """The same rows with other weights and reference centers, for one thread."""
         data = self.data

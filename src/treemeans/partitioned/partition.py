@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,13 @@ class PartitionSchema:
     names: tuple[str, ...] | None = None
     labels: LabelColumn | None = None
     columns: Columns | None = None
+
+    @classmethod
+    def of(cls, rows: Any, labels: LabelColumn | None = None) -> Self:
+        """The schema of `PartitionedRows`."""
+        names = None if rows.names is None else tuple(rows.names)
+        n_features = rows.n_features if rows.columns is None else len(rows.columns)
+        return cls(n_features, names, labels, rows.columns)
 
     def partition(self, number: int, first_row: int, raw: Any, weights: Any = None) -> Partition:
         """Check rows of any kind and make a `Partition` of them.

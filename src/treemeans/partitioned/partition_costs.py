@@ -35,10 +35,8 @@ def prices_of(
         nearest = np.maximum(partition.labels, 0)
         regret = (nearest[:, None] != np.arange(reference.n_clusters)).astype(np.float64)
         return np.zeros(partition.n_rows), nearest, regret
-    if reference.pipeline is None:
-        rows, points = partition.X, partition.points
-    else:
-        rows, points = reference.space(partition.X, partition.raw), None
+    points = partition.points if reference.pipeline is None else None
+    rows = reference.space(partition.X, partition.raw)
     return centered_prices(reference.cost, rows, reference.centers, 1, points)
 
 
@@ -116,6 +114,14 @@ class CostTotals:
     nearest: NDArray[np.int64]
     weight: int
 
+    def __add__(self, other: CostTotals) -> CostTotals:
+        return CostTotals(
+            [a + b for a, b in zip(self.regrets, other.regrets, strict=True)],
+            self.base + other.base,
+            self.nearest + other.nearest,
+            self.weight + other.weight,
+        )
+
     @property
     def n_rows(self) -> int:
         """Number of rows in all partitions."""
@@ -167,10 +173,3 @@ class SumCosts(MapReduceStep[CostTotals]):
         if regrets is None or bases is None:
             raise ValueError(TOO_LARGE)
         return CostTotals(regrets, bases[0], np.bincount(nearest, minlength=len(centers)), weight)
-
-    def reduce(self, one: CostTotals, other: CostTotals) -> CostTotals:
-        """Add up two results."""
-        regrets = [a + b for a, b in zip(one.regrets, other.regrets, strict=True)]
-        return CostTotals(
-            regrets, one.base + other.base, one.nearest + other.nearest, one.weight + other.weight
-        )

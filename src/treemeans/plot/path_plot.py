@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treemeans.explain.suggest_leaves import suggested_leaves
 from treemeans.optional_imports import need
+from treemeans.plot.figure_parts import new_axes, without_frame
 from treemeans.tree_layout.colors import ink
 
 if TYPE_CHECKING:
@@ -42,11 +43,10 @@ def plot_path(model: Any, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('number of leaves', 'cost / cost of k-means')
     """
-    pyplot = need("matplotlib.pyplot", "plot")
+    ticker = need("matplotlib.ticker", "plot")
     check_is_fitted(model, "path_")
     path = model._fit_result.path  # path_ ends at the present size
-    if ax is None:
-        ax = pyplot.figure(figsize=(6.4, 4.0), layout="constrained").add_subplot()
+    ax = new_axes(ax, 6.4, 4.0)
     record = model._fit_result
     leaves, called = path["n_leaves"], record.called
     values = path["ratio"] if record.comparable else 1.0 - path["accuracy"]
@@ -57,23 +57,14 @@ def plot_path(model: Any, *, ax: Axes | None = None) -> Axes:
     knee = suggested_leaves(path)
     _mark(ax, leaves, values, knee, f"knee: {knee} leaves", marker="D", color=ink(5))
     now = int(model.n_leaves_)
-    _mark(
-        ax,
-        leaves,
-        values,
-        now,
-        f"now: {now} leaves",
-        marker="o",
-        color=ink(0),
-        markerfacecolor="none",
-    )
+    ring = {"marker": "o", "color": ink(0), "markerfacecolor": "none"}
+    _mark(ax, leaves, values, now, f"now: {now} leaves", **ring)
     ax.set_xlabel("number of leaves")
     differ = f"share of rows that differ from {called}"
     ax.set_ylabel(f"cost / cost of {called}" if record.comparable else differ)
-    ax.xaxis.set_major_locator(need("matplotlib.ticker", "plot").MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     ax.ticklabel_format(axis="y", useOffset=False)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    without_frame(ax)
     ax.legend(frameon=False)
     return ax
 

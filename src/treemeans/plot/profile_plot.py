@@ -13,6 +13,7 @@ from treemeans.columns import Reader, describe_columns
 from treemeans.columns.number_text import percent
 from treemeans.export.model_or_tree import picture_names
 from treemeans.optional_imports import need
+from treemeans.plot.figure_parts import new_axes
 from treemeans.tree_layout.text_fitting import one_line
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def plot_profiles(
             2.2 + beside + 0.6 * above + 0.95 * len(shown),
             max(3.2, 1.2 + 0.6 * above + 0.42 * len(apart)),
         )
-        ax = pyplot.figure(figsize=size, layout="constrained").add_subplot()
+        ax = new_axes(None, *size)
     colors = pyplot.get_cmap("RdBu_r").with_extremes(bad="none")
     values = np.ma.masked_invalid(apart[:, shown])
     image = ax.imshow(values, cmap=colors, vmin=-_STRONG, vmax=_STRONG, aspect="auto")

@@ -13,9 +13,10 @@ from treemeans.columns import Columns, Reader, describe_columns
 from treemeans.columns.column import position
 from treemeans.optional_imports import need
 from treemeans.plot.feature_plane import Plane, cells, grid_distances
+from treemeans.plot.figure_parts import as_hex, chosen_points, draw_center, new_axes
 from treemeans.plot.row_projection import plot_projection
 from treemeans.tree import ThresholdTree
-from treemeans.tree_layout.colors import DARK, LIGHT, fill, mixed, text_color_on
+from treemeans.tree_layout.colors import fill, mixed
 from treemeans.tree_layout.text_fitting import one_line
 
 if TYPE_CHECKING:
@@ -93,16 +94,15 @@ def plot_regions(
     >>> ax.get_xlabel()
     'petal length (cm)'
     """
-    pyplot = need("matplotlib.pyplot", "plot")
+    need("matplotlib", "plot")
     check_is_fitted(model, "tree_")
     columns = describe_columns(model.columns_, names=feature_names)
     if features is None and _needs_projection(model):
         return plot_projection(model, X, ax, max_points)
     pair = _pair(model, columns, features)
     plane = Plane.of(model, X, pair, reference)
-    if ax is None:
-        ax = pyplot.figure(figsize=(6.4, 5.2), layout="constrained").add_subplot()
-    background = _hex(ax.get_facecolor())
+    ax = new_axes(ax, 6.4, 5.2)
+    background = as_hex(ax.get_facecolor())
     _draw_cells(ax, model.tree_, plane, background)
     if reference:
         _draw_borders(ax, plane, model, X)
@@ -135,11 +135,6 @@ def _pair(model: Any, columns: Columns, features: Sequence[Any] | None) -> tuple
     return first, second
 
 
-def _hex(color: Any) -> str:
-    colors = need("matplotlib.colors", "plot")
-    return LIGHT if colors.to_rgba(color)[3] == 0 else str(colors.to_hex(color))
-
-
 def _draw_cells(ax: Axes, tree: ThresholdTree, plane: Plane, background: str) -> None:
     patches = need("matplotlib.patches", "plot")
     for cell in cells(tree, plane.pair, plane.fixed, plane.above, plane.upto):
@@ -152,7 +147,7 @@ def _draw_cells(ax: Axes, tree: ThresholdTree, plane: Plane, background: str) ->
 
 
 def _text_colour() -> str:
-    return _hex(need("matplotlib", "plot").rcParams["text.color"])
+    return as_hex(need("matplotlib", "plot").rcParams["text.color"])
 
 
 def _draw_borders(ax: Axes, plane: Plane, model: Any, X: Any) -> None:
@@ -190,9 +185,7 @@ def _draw_points(
     ax: Axes, plane: Plane, tree: ThresholdTree, max_points: int, background: str
 ) -> None:
     """Draw the rows; those that the tree puts into another cluster have a ring and lie on top."""
-    rows = np.arange(len(plane.points))
-    if len(rows) > max_points:
-        rows = np.sort(np.random.default_rng(0).choice(len(rows), max_points, replace=False))
+    rows = chosen_points(len(plane.points), max_points)
     moved = plane.given[rows] != plane.shown[rows]
     area = 26.0 if len(rows) <= 1000 else 8.0
     text = _text_colour()
@@ -218,18 +211,7 @@ def _draw_centers(ax: Axes, plane: Plane) -> None:
     for cluster, (x, y) in enumerate(plane.centers.tolist()):
         if not all(plane.above[i] < (x, y)[i] < plane.upto[i] for i in (0, 1)):
             continue  # outside the window, or of an empty cluster
-        color = fill(cluster)
-        ax.plot([x], [y], "o", markersize=13, color=color, markeredgecolor=DARK, zorder=5)
-        ax.text(
-            x,
-            y,
-            str(cluster),
-            ha="center",
-            va="center_baseline",
-            fontsize=8,
-            color=text_color_on(color),
-            zorder=6,
-        )
+        draw_center(ax, x, y, cluster)
 
 
 def _draw_legend(ax: Axes, plane: Plane, reference: bool) -> None:

@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import StandardScaler
 
-from treemeans.optional_imports import need
-from treemeans.tree_layout.colors import DARK, edge, fill, text_color_on
+from treemeans.plot.figure_parts import chosen_points, draw_center, new_axes, without_frame
+from treemeans.tree_layout.colors import edge, fill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,14 +19,10 @@ if TYPE_CHECKING:
 
 def plot_projection(model: Any, X: Any, ax: Axes | None, max_points: int) -> Axes:
     """Plot the rows on their two main axes, in the colours of the tree's clusters."""
-    pyplot = need("matplotlib.pyplot", "plot")
     label = model.predict(X)
     points = _projected(model._validate(X, reset=False))
-    if ax is None:
-        ax = pyplot.figure(figsize=(6.4, 5.2), layout="constrained").add_subplot()
-    rows = np.arange(len(points))
-    if len(rows) > max_points:
-        rows = np.sort(np.random.default_rng(0).choice(len(rows), max_points, replace=False))
+    ax = new_axes(ax, 6.4, 5.2)
+    rows = chosen_points(len(points), max_points)
     for cluster in range(model.tree_.n_clusters):
         here = rows[label[rows] == cluster]
         style: dict[str, Any] = {"s": 14.0, "alpha": 0.55, "edgecolors": edge(cluster, "#ffffff")}
@@ -34,7 +30,7 @@ def plot_projection(model: Any, X: Any, ax: Axes | None, max_points: int) -> Axe
         ax.scatter(x, y, c=fill(cluster), linewidths=0.4, **style)
     for cluster in np.unique(label).tolist():
         x, y = points[label == cluster].mean(axis=0)
-        _mark(ax, float(x), float(y), cluster)
+        draw_center(ax, float(x), float(y), cluster)
     n_cut = len(np.unique(model.tree_.feature[~model.tree_.is_leaf]))
     ax.set_title(
         f"The tree cuts {n_cut} columns, which no plane can show: the rows on their two main\n"
@@ -44,8 +40,7 @@ def plot_projection(model: Any, X: Any, ax: Axes | None, max_points: int) -> Axe
     )
     ax.set_xlabel("first main axis (PCA)")
     ax.set_ylabel("second main axis (PCA)")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    without_frame(ax)
     return ax
 
 
@@ -56,10 +51,3 @@ def _projected(table: Any) -> NDArray[np.float64]:
         return np.asarray(TruncatedSVD(2, random_state=0).fit_transform(scaled))
     scaled = StandardScaler().fit_transform(np.asarray(table, dtype=np.float64))
     return np.asarray(PCA(2, random_state=0).fit_transform(np.nan_to_num(scaled)))
-
-
-def _mark(ax: Axes, x: float, y: float, cluster: int) -> None:
-    color = fill(cluster)
-    ax.plot([x], [y], "o", markersize=13, color=color, markeredgecolor=DARK, zorder=5)
-    number = ax.text(x, y, str(cluster), ha="center", va="center_baseline", fontsize=8, zorder=6)
-    number.set_color(text_color_on(color))

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from treemeans.columns import Reader
 from treemeans.optional_imports import need
-from treemeans.tree import ThresholdTree, parents_first
+from treemeans.plot.figure_parts import as_hex
+from treemeans.rows.column_values import column_of
+from treemeans.tree import ThresholdTree
 from treemeans.tree_layout.colors import edge, fill, text_color_on
 from treemeans.tree_layout.text_fitting import one_line, wrapped
-from treemeans.tree_layout.tree_labels import TreeLabels, in_order
+from treemeans.tree_layout.top_down import horizontal_positions
+from treemeans.tree_layout.tree_labels import TreeLabels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +41,8 @@ def draw_distributions(
             f"distributions=True draws trees of up to {MOST_LEAVES} leaves; this one has "
             f"{tree.n_leaves}. Give a smaller one: plot_tree(model.with_leaves(12), ...)."
         )
-    place = _places(tree)
+    # Leaves stand in the middle of slots; a single one, in the middle of two.
+    place = np.array(horizontal_positions(tree)) + (0.5 if tree.n_leaves > 1 else 1.0)
     depth = int(tree.depth.max())
     if ax is None:
         size = (_WIDTH * max(tree.n_leaves, 2), _HEIGHT * (depth + _LAST))
@@ -49,7 +52,7 @@ def draw_distributions(
     ax.set_axis_off()
     passed = tree.decision_path(rows).tocsc()
     label = tree.predict(rows)
-    ground = _ground(ax)
+    ground = as_hex(ax.figure.get_facecolor())
     for node in range(tree.n_nodes):
         x, y = place[node], -float(tree.depth[node])
         if tree.is_leaf[node]:
@@ -58,32 +61,9 @@ def draw_distributions(
         for child in (int(tree.left[node]), int(tree.right[node])):
             _line(ax, tree, (x, y - 0.86), (place[child], y - 1.0), child)
         here = passed[:, [node]].nonzero()[0]
-        values = _column(rows, tree, node)[here]
+        values = column_of(rows, int(tree.feature[node]))[here]
         _histogram(ax, reader, labels, node, (x, y), values, label[here], fontsize)
     return ax
-
-
-def _places(tree: ThresholdTree) -> NDArray[np.float64]:
-    """How far to the right each node stands: leaves in slots, a split above its two sides."""
-    place = np.zeros(tree.n_nodes)
-    order = [node for node in in_order(tree) if tree.is_leaf[node]]
-    place[order] = np.arange(len(order)) + 0.5 if len(order) > 1 else 1.0
-    for node in reversed(parents_first(tree.left, tree.right)):
-        if not tree.is_leaf[node]:
-            place[node] = (place[tree.left[node]] + place[tree.right[node]]) / 2
-    return place
-
-
-def _ground(ax: Axes) -> str:
-    colors = need("matplotlib.colors", "plot")
-    facecolor = ax.figure.get_facecolor()
-    return "#ffffff" if colors.to_rgba(facecolor)[3] == 0 else str(colors.to_hex(facecolor))
-
-
-def _column(rows: Any, tree: ThresholdTree, node: int) -> NDArray[np.float64]:
-    column = rows[:, [int(tree.feature[node])]]
-    dense = column.toarray() if sparse.issparse(column) else np.asarray(column)
-    return np.asarray(dense[:, 0], dtype=np.float64)
 
 
 def _line(ax: Axes, tree: ThresholdTree, start: Any, end: Any, child: int) -> None:

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from treemeans.columns.column import one_hot_columns
 from treemeans.report.histogram_bins import Bins, category_bins, number_bins
 from treemeans.report.report_text import ReportText
-from treemeans.report.row_panel import dense_column
 from treemeans.report.tree_panel import sum_below
+from treemeans.rows.column_values import column_of
 from treemeans.tree import ThresholdTree, parents_first
 
 _MOST = 20  # histograms
@@ -62,7 +63,7 @@ class ReportHistograms:
         kind, source = columns[feature].kind, columns[feature].source
         members = [feature]
         if kind == "category":
-            members = [i for i, c in enumerate(columns) if c.source == source and c.kind == kind]
+            members = one_hot_columns(columns)[source]
             names = [text.printed(columns[i].value) for i in members]
             bins, bin_of_row = self._one_hot_bins(members, names, least=self._least)
         elif kind == "flag":
@@ -70,7 +71,7 @@ class ReportHistograms:
         elif kind == "codes":
             bins, bin_of_row = self._code_bins(feature)
         else:
-            values = dense_column(self._X, feature)
+            values = column_of(self._X, feature)
             if np.isnan(values).all():
                 return
             bins = number_bins(text, feature, values[~np.isnan(values)], self._least)
@@ -103,7 +104,7 @@ class ReportHistograms:
         """The bins of one-hot columns or a flag, and the bin of each row."""
         category = np.full(len(self._leaf), len(members))
         for number, member in enumerate(members):
-            category[dense_column(self._X, member) > 0.5] = number
+            category[column_of(self._X, member) > 0.5] = number
         counts = np.bincount(category, minlength=len(members) + 1)
         if counts[-1]:
             names = [*names, none]
@@ -113,7 +114,7 @@ class ReportHistograms:
     def _code_bins(self, feature: int) -> tuple[Bins, NDArray[np.intp]]:
         """The bins of a column of category codes, and the bin of each row; -1 if it is missing."""
         column = self._text.reader.columns[feature]
-        values = dense_column(self._X, feature)
+        values = column_of(self._X, feature)
         missing = np.isnan(values)
         codes, number = np.unique(values[~missing], return_inverse=True)
         names = [self._text.printed(column.category(code)) for code in codes.tolist()]
@@ -150,7 +151,7 @@ class ReportHistograms:
         return found
 
     def _extremes(self, feature: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        tree, values = self._tree, dense_column(self._X, feature)
+        tree, values = self._tree, column_of(self._X, feature)
         low, high = np.full(tree.n_nodes, np.inf), np.full(tree.n_nodes, -np.inf)
         np.fmin.at(low, tree.leaves[self._leaf], values)
         np.fmax.at(high, tree.leaves[self._leaf], values)

@@ -97,23 +97,10 @@ def write_report(
 
     Parameters
     ----------
-    model : fitted model
-        The page shows all sizes of its tree, and its own first.
     path : str or PathLike
         A file that exists is replaced.
-    X : table of the training rows, optional
-        For histograms and medians, and to warn of clusters that are no more compact than in
-        shuffled data.
-    title : str, optional
-    cluster_names : sequence of str, optional
-        Names of the groups, in the order of the clusters.
-    rows : int
-        How many rows of X to put into the page as examples; none by default. See
-        :func:`report_html`.
-    stability : Stability, optional
-        What ``model.stability(X)`` found, for a panel.
-    alternatives : Alternatives, optional
-        What ``model.alternatives(X)`` found, for a tab.
+    model, X, title, cluster_names, rows, stability, alternatives
+        As in :func:`report_html`.
 
     Examples
     --------

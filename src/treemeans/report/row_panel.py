@@ -17,6 +17,7 @@ from scipy import sparse
 
 from treemeans.columns import Column
 from treemeans.columns.dates import PER_DAY, UNIT_NAMES
+from treemeans.columns.number_text import finite_or_none
 from treemeans.explain.allowed_changes import AllowedChanges
 from treemeans.explain.column_lookup import ColumnLookup
 from treemeans.explain.leaf_boxes import Box, node_boxes
@@ -26,6 +27,7 @@ from treemeans.explain.phrases import value_words
 from treemeans.explain.smallest_move import ChoiceMove, CodeMove, Goal, Move, NumberMove, inside
 from treemeans.report.histogram_bins import round_step
 from treemeans.report.report_text import ReportText
+from treemeans.rows.column_values import column_of
 from treemeans.tree_layout.text_fitting import one_line
 from treemeans.value_set import EVERYTHING
 
@@ -131,12 +133,12 @@ class RowFields:
         row: list[float | int] = []
         for move in self.moves:
             if isinstance(move, NumberMove):
-                values = mean[[move.feature]] if X is None else dense_column(X, move.feature)
+                values = mean[[move.feature]] if X is None else column_of(X, move.feature)
                 values = values[np.isfinite(values)]
                 middle = float(np.median(values)) if len(values) else 0.0
                 row.append(plain(_rounded(move, middle, float(facts.spread[move.feature]))))
             elif isinstance(move, CodeMove):
-                values = np.empty(0) if X is None else dense_column(X, move.feature)
+                values = np.empty(0) if X is None else column_of(X, move.feature)
                 counts = [np.count_nonzero(values == code) for code in move.codes]
                 row.append(int(np.argmax(counts)))
             else:
@@ -211,8 +213,8 @@ class RowFields:
         if isinstance(move, NumberMove):
             (interval,) = goal
             return about | {
-                "above": _finite(interval.above),
-                "upto": _finite(interval.upto),
+                "above": finite_or_none(interval.above),
+                "upto": finite_or_none(interval.upto),
                 "raise": self._nearest(move, goal, interval.above, up=True),
                 "lower": self._nearest(move, goal, interval.upto, up=False),
             }
@@ -281,13 +283,6 @@ def _evenly_chosen(cluster: NDArray[np.int32], most: int) -> NDArray[np.intp]:
     return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, dtype=np.intp)
 
 
-def dense_column(X: Any, feature: int) -> NDArray[np.float64]:
-    """The values of a column of an array or sparse matrix."""
-    column = X[:, [feature]]
-    dense = column.toarray() if sparse.issparse(column) else column
-    return np.asarray(dense[:, 0], dtype=np.float64)
-
-
 def plain(x: float) -> float | int:
     """A number without a useless point and zero."""
     return int(x) if x.is_integer() and abs(x) < 2**53 else x
@@ -320,10 +315,6 @@ def _distances(move: Move) -> list[float]:
         return [0.5] * len(move.codes)  # one code is as far from another as from any
     assert isinstance(move, ChoiceMove)
     return [float(((option / move.scale) ** 2).sum()) for option in _options(move)]
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def _time_unit(column: Column) -> dict[str, Sequence[int]]:

@@ -124,11 +124,7 @@ def _labelled(
         )
     place = np.empty((len(names), 0))
     reference = Reference(place, None, True, cost="labels", names=names, called=LABELS)
-    columns = FixedPointColumns.of(
-        summary.low, summary.high, summary.weight, summary.integer_weights
-    )
-    step = AssignToCenters(reference, columns, in_columns=True)
-    means = columns.means(partitions.map_reduce(step).sums)
+    means = _means_in_columns(partitions, reference, summary)
     middle = np.asarray(summary.low + (summary.high - summary.low) / 2)
     return replace(reference, centers=np.where(np.isnan(means), middle, means))
 
@@ -142,12 +138,17 @@ def centers_in_columns(
     """
     if reference.pipeline is None and reference.cost != "cosine":
         return reference.centers
+    return _means_in_columns(partitions, reference, summary)
+
+
+def _means_in_columns(
+    partitions: PartitionedRows, reference: Reference, summary: RowSummary
+) -> Floats:
     columns = FixedPointColumns.of(
         summary.low, summary.high, summary.weight, summary.integer_weights
     )
-    return columns.means(
-        partitions.map_reduce(AssignToCenters(reference, columns, in_columns=True)).sums
-    )
+    step = AssignToCenters(reference, columns, in_columns=True)
+    return columns.means(partitions.map_reduce(step).sums)
 
 
 def _check_possible(reference: Any, n_clusters: int | None) -> None:
@@ -181,17 +182,16 @@ def _fit(
 ) -> Reference:
     """Fit in passes; or in memory, if there are no more rows than a pass would draw."""
     if summary.n_rows > sample_size(partitions.n_features, n_clusters):
-        model = KMeans(n_clusters) if is_named_reference(reference) else last_step(reference)
+        model = _clusterer(reference, n_clusters)
         init = getattr(model, "init", None)
         return kmeans(
             partitions,
             summary,
             n_clusters,
-            _seed(random_state if model.random_state is None else model.random_state),
+            _seed(model, random_state),
             before=reference[:-1] if _has_steps(reference) else None,
-            max_iter=model.max_iter,
-            tol=max(model.tol, _LEAST_TOL) if isinstance(model, MiniBatchKMeans) else model.tol,
             init=None if isinstance(init, str) else init,
+            **_stopping(model),
         )
     X, weights = partitions.map_reduce(CollectRows())
     with one_thread():
@@ -243,42 +243,48 @@ def _fit_prepared(
             return fit_reference(
                 reference, n_clusters, X, X, weights, random_state, columns=columns, scale=scale
             )
-    model = KMeans(n_clusters) if is_named_reference(reference) else last_step(reference)
-    seed = _seed(random_state if model.random_state is None else model.random_state)
+    model = _clusterer(reference, n_clusters)
+    seed = _seed(model, random_state)
     sampler = RowSampler.of(seed, _PREPARING, _PREPARED_ROWS, summary.weight, summary.n_rows)
     rows, weights = partitions.map_reduce(SampleRows(sampler)).weighted_rows()
-    return kmeans(
-        partitions,
-        summary,
-        n_clusters,
-        seed,
-        before=TablePreparation.of(known, rows, weights, scale),
-        max_iter=model.max_iter,
-        tol=max(model.tol, _LEAST_TOL) if isinstance(model, MiniBatchKMeans) else model.tol,
-    )
+    before = TablePreparation.of(known, rows, weights, scale)
+    return kmeans(partitions, summary, n_clusters, seed, before=before, **_stopping(model))
 
 
 def _has_steps(reference: Any) -> bool:
     return isinstance(reference, Pipeline) and len(reference) > 1
 
 
-def _seed(random_state: Any) -> int:
+def _clusterer(reference: Any, n_clusters: int) -> Any:
+    return KMeans(n_clusters) if is_named_reference(reference) else last_step(reference)
+
+
+def _stopping(model: Any) -> dict[str, Any]:
+    """When Lloyd's rounds end."""
+    tol = max(model.tol, _LEAST_TOL) if isinstance(model, MiniBatchKMeans) else model.tol
+    return {"max_iter": model.max_iter, "tol": tol}
+
+
+def _seed(model: Any, random_state: Any) -> int:
+    if model.random_state is not None:
+        random_state = model.random_state
     if isinstance(random_state, numbers.Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
+Collected = tuple[NDArray[Any], Floats | None]
+
+
 @dataclass(frozen=True)
-class CollectRows(MapReduceStep[tuple[NDArray[Any], Floats | None]]):
+class CollectRows(MapReduceStep[Collected]):
     """Bring all rows and their weights to the driver; only for few rows."""
 
-    def map(self, partition: Partition) -> tuple[NDArray[Any], Floats | None]:
+    def map(self, partition: Partition) -> Collected:
         """Return the rows of one partition."""
         return partition.X, partition.weights
 
-    def reduce(
-        self, one: tuple[NDArray[Any], Floats | None], other: tuple[NDArray[Any], Floats | None]
-    ) -> tuple[NDArray[Any], Floats | None]:
+    def reduce(self, one: Collected, other: Collected) -> Collected:
         """Append the rows that come later."""
         weights = None
         if one[1] is not None and other[1] is not None:

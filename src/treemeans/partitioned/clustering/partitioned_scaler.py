@@ -62,10 +62,6 @@ class SumMoments(MapReduceStep[NDArray[np.int64]]):
             sums += values.view(np.int64).sum(axis=0)
         return sums
 
-    def reduce(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Add two sums."""
-        return one + other
-
     def moments(self, sums: NDArray[np.int64], n_rows: int) -> tuple[Floats, Floats]:
         """Mean and variance of each column, in exact fractions that are rounded once at the end."""
         mean, variance = np.empty(len(self.shift)), np.empty(len(self.shift))

@@ -16,7 +16,8 @@ from treemeans.columns import Columns
 from treemeans.columns.table_schema import TableSchema
 from treemeans.files.arrow_to_float import plain_values, to_dates, to_mask
 from treemeans.files.file_errors import quoted
-from treemeans.partitioned.partition import Partition
+from treemeans.partitioned.map_reduce import PartitionedRows
+from treemeans.partitioned.partition import Partition, check_weights
 from treemeans.rows.dense_points import NUMBER_TYPES
 
 BATCH_ROWS = 1 << 14  # rows that are decoded at once, few enough to stay in the cache
@@ -78,6 +79,21 @@ class BatchConverter(ABC):
         """Rows of a partition: what a step needs grows with its rows and with its columns."""
         bytes_per_row = max(1, self.n_features * self.dtype.itemsize)
         return max(1, min(_PARTITION_ROWS, _PARTITION_BYTES // bytes_per_row))
+
+
+class ConvertedPartitions(PartitionedRows):
+    """Partitioned rows that a converter makes of batches, and that are told of by it."""
+
+    converter: BatchConverter
+
+    def convert_with(self, converter: BatchConverter) -> None:
+        """Use a converter from now on."""
+        self.converter = converter
+        self.n_features, self.names = converter.n_features, converter.names
+        self.dates, self.booleans = list(converter.dates), list(converter.booleans)
+        self.schema, self.columns = converter.schema, converter.columns_of_rows
+        self.has_raw_rows = self.schema is None
+        self.value_bytes = converter.dtype.itemsize
 
 
 class NumberConverter(BatchConverter):
@@ -267,9 +283,8 @@ class _Filling:
     def __init__(self, converter: BatchConverter, rows: int) -> None:
         self.n_rows = 0
         self._taker = converter
-        self._X = np.empty(
-            (rows, converter.n_features), converter.dtype
-        )  # pages come as they are filled
+        # Pages come as they are filled.
+        self._X = np.empty((rows, converter.n_features), converter.dtype)
         self._weights = np.empty(rows) if converter.weighted else None
 
     def add(self, X: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
@@ -282,8 +297,8 @@ class _Filling:
     def partition(self, number: int, first_rows: NDArray[np.int64] | None) -> Partition:
         X = self._X[: self.n_rows]
         weights = None if self._weights is None else self._weights[: self.n_rows]
-        if weights is not None and (not np.isfinite(weights).all() or (weights < 0).any()):
-            raise ValueError(f"The weights of partition {number} must be finite and not negative.")
+        if weights is not None:
+            check_weights(number, weights)
         first = -1 if first_rows is None else int(first_rows[number])
         return Partition(number, first, X, rows_as_frame(X, self._taker.names), weights)
 

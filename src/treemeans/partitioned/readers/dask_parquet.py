@@ -8,7 +8,6 @@ from typing import Any
 from treemeans.optional_imports import need
 from treemeans.partitioned.readers.arrow_columns import BatchConverter
 from treemeans.partitioned.readers.dask_partitions import (
-    FAN_IN,
     DaskPartitions,
     TransferTotals,
     most_gathered,
@@ -16,7 +15,7 @@ from treemeans.partitioned.readers.dask_partitions import (
 )
 from treemeans.partitioned.readers.dask_pass import DaskScheduler
 from treemeans.partitioned.readers.parquet_partitions import ParquetPartitions, ReadTask
-from treemeans.partitioned.readers.pass_task import PassReply, PassTask, size_of
+from treemeans.partitioned.readers.pass_task import FAN_IN, PassReply, PassTask, size_of
 
 
 class DaskParquetPartitions(DaskPartitions):

@@ -19,13 +19,12 @@ from treemeans.partitioned.column_inference import infer_from_frames
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
 from treemeans.partitioned.partition import LabelColumn, PartitionSchema
 from treemeans.partitioned.readers.dask_pass import DaskScheduler, PassTimeout
-from treemeans.partitioned.readers.pass_task import PassReply, PassTask, size_of
+from treemeans.partitioned.readers.pass_task import FAN_IN, PassReply, PassTask, size_of
 from treemeans.partitioned.readers.task_fusion import fused
 from treemeans.reference.given_labels import is_noise, number_labels, plain_values
 
 _LABELS = "labels of the reference"  # the column that holds them next to those of X
 GATHER = "treemeans.gather"
-FAN_IN = 8  # replies that are merged at a time
 
 
 @dataclass
@@ -120,13 +119,10 @@ class DaskPartitions(PartitionedRows):
 
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
         """Map all partitions, and reduce the results in the order of partitions."""
-        names = None if self.names is None else tuple(self.names)
-        n_features = self.n_features if self.columns is None else len(self.columns)
-        schema = PartitionSchema(n_features, names, self._labels, self.columns)
         limit = PassTimeout.configured()
         task = PassTask(
             step,
-            schema,
+            PartitionSchema.of(self, self._labels),
             self.first_rows,
             self.scheduler.stop(limit),
             self.fit_token,
@@ -137,24 +133,18 @@ class DaskPartitions(PartitionedRows):
         self.traffic.asked += size_of(task)
         self.traffic.answered += reply.sent
         self.traffic.returned += size_of(reply)
-        answer: Result = self._judge(reply)
+        answer: Result = reply.result(
+            f"All {self.n_partitions} partitions are empty; there are no rows."
+        )
+        if reply.empty and not self._warned:
+            self._warned = True
+            warnings.warn(_left_out(reply.empty, self.n_partitions), UserWarning, stacklevel=2)
         return answer
 
     def release(self) -> None:
         """Drop what the workers keep of the rows."""
         self.scheduler.forget(self.fit_token)
         self.fit_token = uuid.uuid4().hex
-
-    def _judge(self, reply: PassReply) -> Any:
-        """The result of a reply; an error if a partition was refused, or all are empty."""
-        if reply.refused is not None:
-            raise ValueError(reply.refused)
-        if reply.asked == 0:
-            raise ValueError(f"All {self.n_partitions} partitions are empty; there are no rows.")
-        if reply.empty and not self._warned:
-            self._warned = True
-            warnings.warn(_left_out(reply.empty, self.n_partitions), UserWarning, stacklevel=3)
-        return reply.answer
 
     def _graph(self, task: PassTask) -> Any:
         """The graph of a pass, whose result is one reply."""

@@ -84,10 +84,6 @@ class SumModelCost(MapReduceStep["NDArray[np.float64]"]):
             cost = -self.model.score(partition.raw, sample_weight=weights)
         return np.array([cost, partition.n_rows if weights is None else weights.sum()])
 
-    def reduce(self, one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add two results."""
-        return one + other
-
 
 def check_columns(model: Any, X: Any) -> None:
     """Refuse other columns than those of the fit, in scikit-learn's words, before any work."""

@@ -16,6 +16,9 @@ from treemeans.partitioned.map_reduce import MapReduceStep, reduce_in_order
 from treemeans.partitioned.partition import Partition, PartitionSchema
 from treemeans.partitioned.partition_cache import cache_of_fit
 
+FAN_IN = 8
+"""Replies that are merged at a time."""
+
 
 @dataclass(frozen=True)
 class PassReply:
@@ -35,6 +38,14 @@ class PassReply:
     empty: tuple[int, ...] = ()
     refused: str | None = None
     sent: int = 0
+
+    def result(self, without_rows: str) -> Any:
+        """The answer; an error if a partition was refused, or ``without_rows`` if all are empty."""
+        if self.refused is not None:
+            raise ValueError(self.refused)
+        if self.asked == 0:
+            raise ValueError(without_rows)
+        return self.answer
 
 
 class PassCancellation:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -15,6 +14,10 @@ from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Res
 from treemeans.progress import Progress
 
 _RECENT = 5  # passes from whose times that of the next is estimated
+_COPIED = (
+    *("n_partitions", "n_features", "names", "dates", "booleans", "schema", "columns"),
+    *("can_infer", "needs_schema", "has_raw_rows", "value_bytes"),
+)
 
 
 class PassTimer(PartitionedRows):
@@ -49,13 +52,8 @@ class PassTimer(PartitionedRows):
         self._bar = Progress("treemeans: pass", None, shown)
 
     def _copy_columns(self) -> None:
-        parts = self.parts
-        self.n_partitions, self.n_features = parts.n_partitions, parts.n_features
-        self.names, self.dates, self.booleans = parts.names, parts.dates, parts.booleans
-        self.schema, self.columns = parts.schema, parts.columns
-        self.can_infer, self.needs_schema = parts.can_infer, parts.needs_schema
-        self.has_raw_rows = parts.has_raw_rows
-        self.value_bytes = parts.value_bytes
+        for name in _COPIED:
+            setattr(self, name, getattr(self.parts, name))
 
     def infer_columns(self) -> None:
         """Find out what the columns are."""
@@ -113,13 +111,8 @@ class PassTimer(PartitionedRows):
         self._bar.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._bar.__exit__(kind, error, traceback)
+    def __exit__(self, *exception: object) -> None:
+        self._bar.__exit__(*exception)
 
     @property
     def seconds(self) -> float:

@@ -13,13 +13,15 @@ import numpy as np
 
 from treemeans.columns.dates import date_columns
 from treemeans.columns.detect_columns import boolean_columns
-from treemeans.files.file_errors import quoted
 from treemeans.optional_imports import need
 from treemeans.partitioned.column_inference import infer_from_frames
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
 from treemeans.partitioned.partition import PartitionSchema
-from treemeans.partitioned.readers.dask_partitions import FAN_IN, is_numbers_or_dates
-from treemeans.partitioned.readers.pass_task import PassReply, PassTask
+from treemeans.partitioned.readers.dask_partitions import is_numbers_or_dates
+from treemeans.partitioned.readers.pass_task import FAN_IN, PassReply, PassTask
+from treemeans.partitioned.readers.weights_column import known_weights, weights_column
+
+_NO_ROWS = "The dataset has no rows; pass one that has some."
 
 
 class RayPartitions(PartitionedRows):
@@ -39,15 +41,11 @@ class RayPartitions(PartitionedRows):
     def __init__(self, X: Any, weights: str = "") -> None:
         ray = need("ray", "ray")
         known = X.columns() or []
-        if weights and weights not in known:
-            raise ValueError(
-                f"There is no column {quoted(weights)} for sample_weight; name one of X."
-            )
-        self._weights = weights
+        self._weights = known_weights(weights, known)
         self._blocks = X.materialize().to_pandas_refs()
         self.n_partitions = len(self._blocks)
         if not known or not self._blocks:
-            raise ValueError("The dataset has no rows; pass one that has some.")
+            raise ValueError(_NO_ROWS)
         meta = ray.get(_run(_frame_without_rows, self._blocks[0])).drop(columns=weights or [])
         self.n_features = meta.shape[1]
         self.names = np.array(list(meta.columns), dtype=object)
@@ -60,11 +58,7 @@ class RayPartitions(PartitionedRows):
         """Rows of a Dataset; None of anything else in ray."""
         if not hasattr(type(X), "to_pandas_refs"):
             return None
-        if sample_weight is not None and not isinstance(sample_weight, str):
-            raise ValueError(
-                "The weights of Ray rows must be a column of X; pass its name as sample_weight."
-            )
-        return cls(X, sample_weight or "")
+        return cls(X, weights_column(sample_weight, "Ray"))
 
     def infer_columns(self) -> None:
         """Find out in a pass what the columns are, as for a data frame in memory."""
@@ -74,10 +68,7 @@ class RayPartitions(PartitionedRows):
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
         """Map all blocks, and reduce the results in the order of blocks."""
         ray = need("ray", "ray")
-        names = None if self.names is None else tuple(self.names)
-        n_features = self.n_features if self.columns is None else len(self.columns)
-        schema = PartitionSchema(n_features, names, None, self.columns)
-        task = ray.put(PassTask(step, schema, self.first_rows))
+        task = ray.put(PassTask(step, PartitionSchema.of(self), self.first_rows))
         replies = [
             _run(map_ray_block, task, number, self._weights, block)
             for number, block in enumerate(self._blocks)
@@ -91,11 +82,7 @@ class RayPartitions(PartitionedRows):
             for waiting in replies:
                 ray.cancel(waiting)
             raise
-        if reply.refused is not None:
-            raise ValueError(reply.refused)
-        if reply.asked == 0:
-            raise ValueError("The dataset has no rows; pass one that has some.")
-        answer: Result = reply.answer
+        answer: Result = reply.result(_NO_ROWS)
         return answer
 
     def release(self) -> None:

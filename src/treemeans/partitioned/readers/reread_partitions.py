@@ -13,15 +13,19 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
+from treemeans.partitioned.map_reduce import MapReduceStep, Result
 from treemeans.partitioned.partition import Partition
 from treemeans.partitioned.partition_cache import PartitionCache, memory_budget
-from treemeans.partitioned.readers.arrow_columns import BatchConverter, rows_as_frame
+from treemeans.partitioned.readers.arrow_columns import (
+    BatchConverter,
+    ConvertedPartitions,
+    rows_as_frame,
+)
 from treemeans.partitioned.readers.row_store import RowStore
 from treemeans.threads import n_threads
 
 
-class RereadPartitions(PartitionedRows):
+class RereadPartitions(ConvertedPartitions):
     """Rows in files or behind a query.
 
     The first pass of a fit reads them and keeps them as numbers: in memory if they take at most
@@ -45,7 +49,7 @@ class RereadPartitions(PartitionedRows):
         n_rows: int | None,
         infer: Callable[[], BatchConverter] | None = None,
     ) -> None:
-        self._take_converter(converter)
+        self.convert_with(converter)
         self.n_partitions = n_partitions
         self._infer = infer
         self.can_infer = infer is not None and self.schema is None
@@ -56,16 +60,6 @@ class RereadPartitions(PartitionedRows):
         self._cache: PartitionCache | None = None
         self._store: RowStore | None = None
 
-    def _take_converter(self, converter: BatchConverter) -> None:
-        self.converter = converter
-        self.n_features = converter.n_features
-        self.names = converter.names
-        self.dates = list(converter.dates)
-        self.booleans = list(converter.booleans)
-        self.schema, self.columns = converter.schema, converter.columns_of_rows
-        self.has_raw_rows = self.schema is None
-        self.value_bytes = converter.dtype.itemsize
-
     def infer_columns(self) -> None:
         """Find out in a pass what the columns are, as for a data frame in memory.
 
@@ -73,7 +67,7 @@ class RereadPartitions(PartitionedRows):
         """
         if self._infer is not None and self.schema is None:
             self.release()
-            self._take_converter(self._infer())
+            self.convert_with(self._infer())
             self.can_infer = False
 
     @property

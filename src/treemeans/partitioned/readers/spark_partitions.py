@@ -26,18 +26,19 @@ from treemeans.columns.table_schema import (
 )
 from treemeans.files.file_errors import quoted
 from treemeans.optional_imports import need
-from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
+from treemeans.partitioned.map_reduce import MapReduceStep, Result
 from treemeans.partitioned.partition import Partition, PartitionSchema, check_weights
 from treemeans.partitioned.readers.arrow_columns import (
     BatchConverter,
+    ConvertedPartitions,
     MissingValueError,
     number_converter,
     rows_as_frame,
 )
 from treemeans.partitioned.readers.frame_converter import FrameConverter, has_other_columns
-from treemeans.partitioned.readers.pass_task import PassReply, PassTask, size_of
+from treemeans.partitioned.readers.pass_task import FAN_IN, PassReply, PassTask, size_of
+from treemeans.partitioned.readers.weights_column import known_weights, weights_column
 
-FAN_IN = 8  # replies that are merged at a time
 _NO_ROWS = "The DataFrame has no rows; pass one that has some."
 _REPLY = "number int, reply binary"  # what travels between the stages of a pass
 _ARROW = {
@@ -59,7 +60,7 @@ _ARROW = {
 }
 
 
-class SparkPartitions(PartitionedRows):
+class SparkPartitions(ConvertedPartitions):
     """Partitions of a Spark DataFrame.
 
     The rows are persisted for the time of a fit, in memory and on disk, if the user has not done
@@ -75,12 +76,8 @@ class SparkPartitions(PartitionedRows):
     gather_bytes = 2**28  # what a driver of Spark takes from a job is bounded (1 GB by default)
 
     def __init__(self, X: Any, weights: str = "") -> None:
-        if weights and weights not in X.columns:
-            raise ValueError(
-                f"There is no column {quoted(weights)} for sample_weight; name one of X."
-            )
+        self._weights = known_weights(weights, X.columns)
         self._columns = [name for name in X.columns if name != weights]
-        self._weights = weights
         schema = pa.schema([(field.name, _arrow_type(field)) for field in X.schema.fields])
         self._X = X.select(*map(_as_number, X.schema.fields))
         self._kept = bool(X.storageLevel.useMemory or X.storageLevel.useDisk)
@@ -93,14 +90,7 @@ class SparkPartitions(PartitionedRows):
         if has_nulls or has_other_columns(schemas, self._columns):
             self.infer_columns()
         else:
-            self._take_converter(number_converter(schemas, self._columns, weights))
-
-    def _take_converter(self, converter: BatchConverter) -> None:
-        self.converter = converter
-        self.n_features, self.names = converter.n_features, converter.names
-        self.dates, self.booleans = converter.dates, converter.booleans
-        self.schema, self.columns = converter.schema, converter.columns_of_rows
-        self.has_raw_rows = self.schema is None
+            self.convert_with(number_converter(schemas, self._columns, weights))
 
     def infer_columns(self) -> None:
         """Find out in a pass what the columns are, as for a data frame in memory."""
@@ -114,7 +104,7 @@ class SparkPartitions(PartitionedRows):
         }
         schema = plan_columns(merged)
         check_schema(schema)
-        self._take_converter(FrameConverter(schema, self._weights))
+        self.convert_with(FrameConverter(schema, self._weights))
         self.can_infer = False
 
     @classmethod
@@ -122,17 +112,11 @@ class SparkPartitions(PartitionedRows):
         """Rows of a DataFrame; None of anything else in pyspark."""
         if not hasattr(type(X), "mapInArrow"):
             return None
-        if sample_weight is not None and not isinstance(sample_weight, str):
-            raise ValueError(
-                "The weights of Spark rows must be a column of X; pass its name as sample_weight."
-            )
-        return cls(X, sample_weight or "")
+        return cls(X, weights_column(sample_weight, "Spark"))
 
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
         """Map all partitions, and reduce the results in the order of partitions."""
-        names = None if self.names is None else tuple(self.names)
-        schema = PartitionSchema(self.n_features, names)
-        task = PassTask(step, schema, self.first_rows)
+        task = PassTask(step, PartitionSchema.of(self), self.first_rows)
         sent = pickle.dumps((task, self.converter))
         replies = self._X.mapInArrow(partial(map_spark_partition, sent), _REPLY)
         stage = 1
@@ -144,11 +128,7 @@ class SparkPartitions(PartitionedRows):
             stage += 1
         found = sorted((row["number"], bytes(row["reply"])) for row in replies.collect())
         reply = task.merge([pickle.loads(each) for _, each in found])
-        if reply.refused is not None:
-            raise ValueError(reply.refused)
-        if reply.asked == 0:
-            raise ValueError(_NO_ROWS)
-        answer: Result = reply.answer
+        answer: Result = reply.result(_NO_ROWS)
         return answer
 
     def release(self) -> None:

@@ -26,6 +26,10 @@ class CenterSums:
     by_feature: dict[int, ExactGroupSums]
     n_rows: NDArray[np.int64]
 
+    def __add__(self, other: CenterSums) -> CenterSums:
+        sums = {f: own.plus(other.by_feature[f]) for f, own in self.by_feature.items()}
+        return CenterSums(sums, self.n_rows + other.n_rows)
+
 
 @dataclass(frozen=True)
 class SumByCenter(MapReduceStep[CenterSums]):
@@ -44,14 +48,6 @@ class SumByCenter(MapReduceStep[CenterSums]):
             values = np.asarray(partition.X[:, feature], dtype=np.float64)
             found[feature] = ExactGroupSums.of(values, labels, weights, k)
         return CenterSums(found, np.bincount(counted, minlength=k))
-
-    def reduce(self, one: CenterSums, other: CenterSums) -> CenterSums:
-        """Add two results."""
-        sums = {
-            feature: sums.plus(other.by_feature[feature])
-            for feature, sums in one.by_feature.items()
-        }
-        return CenterSums(sums, one.n_rows + other.n_rows)
 
 
 def place_centers(

@@ -1,7 +1,8 @@
 """Codes: every value of a partition as the number of its bin, found once and kept between passes.
 
 The bins are the same for all nodes and all partitions. So the sums of a node are those of its
-children together, and a child that was not summed is its parent less its sibling.
+children together, and a child that was not summed is its parent less its sibling. `EncodeRows` is
+the pass that finds the codes, `SumCodes` the coarse pass of a search.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 from treemeans import _core
 from treemeans.partitioned.map_reduce import MapReduceStep
 from treemeans.partitioned.partition import Partition
+from treemeans.partitioned.partition_costs import CostTableBuilder
 from treemeans.partitioned.tree_growth.feature_bins import FeatureBins
-from treemeans.partitioned.tree_growth.histogram_pass import HistogramRequests
+from treemeans.partitioned.tree_growth.histogram_pass import HistogramRequests, RowRouter, RowStats
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint8 | np.uint16]
@@ -97,11 +99,6 @@ class CodeEdges:
         )
         return found
 
-    def kept_codes(self, partition: Partition) -> Codes | None:
-        """The codes if they are kept."""
-        found: Codes | None = partition.cache.find("codes", self.token)
-        return found
-
     def inside(self, requests: HistogramRequests) -> NDArray[np.uint8]:
         """(requests, codes), whether a row with a code may be in a wanted bin of a request."""
         most = max((self.n_bins(feature) for feature in set(requests.feature.tolist())), default=1)
@@ -169,3 +166,45 @@ class EncodeRows(MapReduceStep[CodeRanges]):
     def reduce(self, one: CodeRanges, other: CodeRanges) -> CodeRanges:
         """Widen the ranges."""
         return CodeRanges(np.minimum(one.low, other.low), np.maximum(one.high, other.high))
+
+
+@dataclass(frozen=True)
+class SumCodes(MapReduceStep[NDArray[np.int64]]):
+    """Sum row statistics by group and code: (n_groups, bins of the features, statistics).
+
+    Attributes
+    ----------
+    cost_builder : prices the rows
+    router : the groups of the rows
+    row_stats : what is summed
+    edges : of the codes
+    features : whose codes are summed
+    n_groups : number of groups
+    """
+
+    cost_builder: CostTableBuilder
+    router: RowRouter
+    row_stats: RowStats
+    edges: CodeEdges
+    features: NDArray[np.int32]
+    n_groups: int
+
+    def map(self, partition: Partition) -> NDArray[np.int64]:
+        """Sum one partition."""
+        groups = self.router.groups(partition)
+        coded = (
+            self.edges.codes(partition),
+            self.edges.first,
+            self.edges.edges,
+            self.features,
+            groups,
+            self.n_groups,
+        )
+        weights = self.row_stats.weights(self.cost_builder, partition)
+        if not self.row_stats.of_labels:
+            regrets = self.cost_builder.cached(partition).regrets.values
+            return _core.sum_codes(*coded, regrets, weights)
+        labels = self.cost_builder.labels(partition)
+        k = self.cost_builder.reference.n_clusters
+        home = self.cost_builder.weights(partition)
+        return _core.count_labels(*coded, labels, k, home, weights)

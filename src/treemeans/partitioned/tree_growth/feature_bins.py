@@ -77,8 +77,7 @@ class FeatureBins:
         present: NDArray[np.int64] = self.sums.sum(axis=0)
         return present if self.missing is None else present + self.missing
 
-    def plus(self, other: FeatureBins) -> FeatureBins:
-        """The same bins with the rows of both."""
+    def __add__(self, other: FeatureBins) -> FeatureBins:
         return FeatureBins(
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),

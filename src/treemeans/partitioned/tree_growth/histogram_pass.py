@@ -225,8 +225,7 @@ class ValueSums:
         new = np.flatnonzero(np.concatenate([[True], differs]))
         return cls(bins[new], value[new], np.add.reduceat(row_stats, new, axis=0))
 
-    def plus(self, other: ValueSums) -> ValueSums:
-        """The values of both."""
+    def __add__(self, other: ValueSums) -> ValueSums:
         return ValueSums.of(
             np.concatenate([self.bin, other.bin]),
             np.concatenate([self.value, other.value]),
@@ -267,9 +266,8 @@ class Histograms:
         )
         return cls(FeatureBins(low, high, np.ascontiguousarray(sums[:, :width])), values)
 
-    def plus(self, other: Histograms) -> Histograms:
-        """The rows of both."""
-        return Histograms(self.bins.plus(other.bins), self.values.plus(other.values))
+    def __add__(self, other: Histograms) -> Histograms:
+        return Histograms(self.bins + other.bins, self.values + other.values)
 
 
 @dataclass(frozen=True)
@@ -300,7 +298,7 @@ class SumHistograms(MapReduceStep[Histograms]):
         found: Histograms | None = None
         for rows in self._slices(partition.n_rows, codes is not None):
             here = self._of_rows(partition, rows, groups, codes)
-            found = here if found is None else found.plus(here)
+            found = here if found is None else found + here
         assert found is not None  # a partition has rows
         return found
 
@@ -338,10 +336,6 @@ class SumHistograms(MapReduceStep[Histograms]):
             _binned(fine[0], fine[2], stats[of[:n_fine]], len(self.requests.wanted)),
             ValueSums.of(listed[0], listed[2], stats[of[n_fine:]]),
         )
-
-    def reduce(self, one: Histograms, other: Histograms) -> Histograms:
-        """Add two results."""
-        return one.plus(other)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,29 +148,18 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
     def reduce(self, one: LeafStatistics, other: LeafStatistics) -> LeafStatistics:
         """Add the sums; keep the values nearest to each threshold, and the extremes."""
         a, b = one.margins, other.margins
+        lower, higher = np.minimum(a, b), np.maximum(a, b)
+        pairs = zip(one.categories, other.categories, strict=True)
+        summed = ("hits", "sums", "profile", "squares", "regrets", "base", "weight")
+        sums: dict[str, Any] = {name: getattr(one, name) + getattr(other, name) for name in summed}
         return LeafStatistics(
-            one.hits + other.hits,
-            one.sums + other.sums,
-            one.profile + other.profile,
-            one.squares + other.squares,
-            None if one.present is None or other.present is None else one.present + other.present,
-            one.regrets + other.regrets,
-            one.base + other.base,
-            one.weight + other.weight,
-            np.stack(
-                [
-                    np.maximum(a[:, 0], b[:, 0]),
-                    np.minimum(a[:, 1], b[:, 1]),
-                    np.minimum(a[:, 2], b[:, 2]),
-                    np.maximum(a[:, 3], b[:, 3]),
-                ],
-                axis=1,
-            ),
-            one.whole & other.whole,
-            tuple(
-                (a[0] + b[0], a[1] + b[1])
-                for a, b in zip(one.categories, other.categories, strict=True)
-            ),
+            **sums,
+            present=None
+            if one.present is None or other.present is None
+            else one.present + other.present,
+            margins=np.stack([higher[:, 0], lower[:, 1], lower[:, 2], higher[:, 3]], axis=1),
+            whole=one.whole & other.whole,
+            categories=tuple((a[0] + b[0], a[1] + b[1]) for a, b in pairs),
         )
 
     def _sums(

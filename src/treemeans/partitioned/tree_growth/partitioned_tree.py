@@ -19,7 +19,7 @@ from treemeans.partitioned.tree_growth.best_cuts import (
     find_cuts,
 )
 from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore, surrogate_score
-from treemeans.partitioned.tree_growth.code_pass import SumCodes
+from treemeans.partitioned.tree_growth.code_edges import SumCodes
 from treemeans.partitioned.tree_growth.feature_bins import FeatureBins
 from treemeans.partitioned.tree_growth.histogram_pass import (
     HistogramRequests,
@@ -37,6 +37,9 @@ PASS_BYTES = 2 * RESULT_BYTES
 """About the size of the sums of codes that a pass may return."""
 KEPT_BYTES = 4 * PASS_BYTES
 """Most bytes of sums that the driver keeps, to subtract a child's from its parent's."""
+
+SumsByKind = tuple[dict[int, FeatureBins], dict[int, NDArray[np.int64]]]
+"""Bins of the features of numbers, and sums by category of the others."""
 
 
 @dataclass(eq=False)
@@ -303,9 +306,7 @@ class PartitionedTree(GrowingTree):
             found.append((done.best, done.sums))
         return found
 
-    def _by_kind(
-        self, histogram: NDArray[np.int64]
-    ) -> tuple[dict[int, FeatureBins], dict[int, NDArray[np.int64]]]:
+    def _by_kind(self, histogram: NDArray[np.int64]) -> SumsByKind:
         """The bins of the features of numbers, and the sums of the categories of the others."""
         data, bins, categories = self.data, dict[int, FeatureBins](), {}
         pieces = np.split(histogram, self._first_bins[1:-1])
@@ -318,9 +319,7 @@ class PartitionedTree(GrowingTree):
                 bins[feature] = data.ranges.with_sums(data.edges, feature, sums, may_miss=may_miss)
         return bins, categories
 
-    def sums_of_root(
-        self, row_stats: RowStats
-    ) -> tuple[dict[int, FeatureBins], dict[int, NDArray[np.int64]]]:
+    def sums_of_root(self, row_stats: RowStats) -> SumsByKind:
         """The bins and the sums of categories of all rows."""
         (histogram,) = self._sum_codes([self._nodes[0]], row_stats)
         return self._by_kind(histogram)
@@ -399,13 +398,9 @@ class PartitionedTree(GrowingTree):
                 self._kept_bytes += sums.nbytes
         for node in found:
             parent, sibling = node.parent, node.sibling
-            if (
-                parent is not None
-                and row_stats in parent.histograms
-                and row_stats in node.histograms
-                and sibling is not None
-                and row_stats in sibling.histograms
-            ):
+            family = [node, sibling, parent]
+            if all(each is not None and row_stats in each.histograms for each in family):
+                assert parent is not None
                 self._kept_bytes -= parent.histograms.pop(row_stats).nbytes
 
     def forget_sums(self, row_stats: RowStats) -> None:

@@ -66,10 +66,6 @@ class SumSplitCosts(MapReduceStep[Histograms]):
             partition, groups, self._row_stats(partition), self.requests, self.value_requests
         )
 
-    def reduce(self, one: Histograms, other: Histograms) -> Histograms:
-        """Add the sums of two sets of partitions."""
-        return one.plus(other)
-
     def _row_stats(self, partition: Partition) -> NDArray[np.int64]:
         costs, sides = self.cost_builder.build(partition), self.sides
         regrets, rows = costs.regrets.values, np.arange(partition.n_rows)

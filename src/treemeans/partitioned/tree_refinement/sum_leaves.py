@@ -67,11 +67,7 @@ class SumLeaves(MapReduceStep[list[LeafTotals]]):
     def map(self, partition: Partition) -> list[LeafTotals]:
         """Total the leaves of one partition."""
         reference = self.candidates[0].cost_builder.reference
-        space = (
-            partition.X
-            if reference.pipeline is None
-            else reference.space(partition.X, partition.raw)
-        )
+        space = reference.space(partition.X, partition.raw)
         return [self._totals(partition, space, candidate) for candidate in self.candidates]
 
     def reduce(self, one: list[LeafTotals], other: list[LeafTotals]) -> list[LeafTotals]:

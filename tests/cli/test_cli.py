@@ -510,10 +510,10 @@ def test_an_error_while_a_pipe_is_read_is_one_sentence(tmp_path, model):
     [
         "treemeans.optional_imports",
         "typer.main",
-        "pyarrow.lib",
         "numpy",
-        "sklearn.base",
-        "treemeans.estimator",
+        pytest.param("pyarrow.lib", marks=pytest.mark.slow),
+        pytest.param("sklearn.base", marks=pytest.mark.slow),
+        pytest.param("treemeans.estimator", marks=pytest.mark.slow),
         "treemeans.cli.fit_command",
     ],
 )

@@ -155,7 +155,9 @@ else:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals work otherwise on Windows")
-@pytest.mark.parametrize("wait", [0.05, 1.5], ids=["early", "late"])
+@pytest.mark.parametrize(
+    "wait", [pytest.param(0.05, marks=pytest.mark.slow), 1.5], ids=["early", "late"]
+)
 def test_ctrl_c_stops_a_long_fit(wait):
     with subprocess.Popen(
         [sys.executable, "-c", LONG_FIT, "none"], stdout=subprocess.PIPE, text=True

@@ -464,7 +464,7 @@ def test_many_columns(base_tree):
 
 
 @pytest.mark.parametrize("base_tree", ["imm", "none"])
-@pytest.mark.parametrize("shape", [(60_000, 8), (3000, 200)])
+@pytest.mark.parametrize("shape", [(60_000, 8), (3000, 100)])
 @pytest.mark.parametrize("as_table", [np.asarray, sparse.csr_array])
 def test_enough_for_two_threads(as_table, shape, base_tree):
     """Tables large enough for every kernel to share them out."""

@@ -16,6 +16,7 @@ Law = Literal["kmeans", "l1"]
 Rng = np.random.Generator | np.random.RandomState
 
 _DRAWS = 100  # at a node, before it stays a leaf because of the limits
+_LARGE = 1e150  # squares of larger numbers may overflow
 
 
 def random_cuts(
@@ -70,6 +71,7 @@ class _Scales:
     rank : (k, features), where a center stands in that order
     steps : (k - 1, features), rescaled length of the gap between two neighbours
     law : how a gap is rescaled
+    unit : power of two that lengths are multiples of, so that squares of large gaps are finite
     """
 
     values: NDArray[np.float64]
@@ -77,15 +79,17 @@ class _Scales:
     rank: NDArray[np.intp]
     steps: NDArray[np.float64]
     law: Law
+    unit: float
 
     @classmethod
     def of(cls, values: NDArray[np.float64], law: Law) -> Self:
         """Scales of centers with these values."""
         order = np.argsort(values, axis=0, kind="stable")
         ordered = np.take_along_axis(values, order, axis=0)
-        gaps = np.diff(ordered, axis=0)
+        unit = 2.0**520 if (np.abs(values) > _LARGE).any() else 1.0
+        gaps = np.diff(ordered / unit, axis=0)
         steps = gaps**2 / 2 if law == "kmeans" else gaps
-        return cls(values, ordered, np.argsort(order, axis=0), steps, law)
+        return cls(values, ordered, np.argsort(order, axis=0), steps, law, unit)
 
     def between_members(self, members: NDArray[np.intp]) -> NDArray[np.float64]:
         """The steps between the outermost members; others are zero."""
@@ -97,11 +101,11 @@ class _Scales:
         """The value at a place within a gap; below the gap's upper end."""
         p, q = self.ordered[gap : gap + 2, column]
         if self.law == "l1":
-            value = p + place
+            value = p + place * self.unit
         elif place <= self.steps[gap, column] / 2:
-            value = p + np.sqrt(place)
+            value = p + np.sqrt(place) * self.unit
         else:
-            value = q - np.sqrt(max(self.steps[gap, column] - place, 0.0))
+            value = q - np.sqrt(max(self.steps[gap, column] - place, 0.0)) * self.unit
         return float(min(value, np.nextafter(q, -np.inf)))
 
 

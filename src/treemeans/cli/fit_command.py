@@ -259,4 +259,5 @@ def _first_line(table: LoadedTable | PartitionedTable, settings: FitSettings) ->
     elif table.is_all_numbers and settings.scale in ("auto", "standard"):
         how = "on standardised columns; the rules are in your own units"
     names = {column.source or column.name for column in table.columns}
-    return f"{table.n_rows:,} rows and {len(names)} columns, clustered {how}."
+    columns = f"{len(names)} column{'' if len(names) == 1 else 's'}"
+    return f"{table.n_rows:,} rows and {columns}, clustered {how}."

@@ -185,7 +185,8 @@ def run(
             )
         _run_partitioned(source, settings, engine, outputs, console)
         return
-    table = source.load(console, settings.scale, settings.clusters)
+    protected = settings.limits.protected or ()
+    table = source.load(console, settings.scale, settings.clusters, protected=protected)
     fitted = _named(fit_model(table, settings, console), outputs.names)
     fitted = fitted.check_segments(table.X, random_state=settings.seed)
     model = _print_and_save(fitted, table, settings, outputs.model, console)

@@ -584,8 +584,7 @@ class ExKMC(TreeEstimator):
         refining = None
         if self.refine == "optimal":
             raise ValueError(
-                'refine="optimal" needs all rows in one memory; use refine="search", or pass an '
-                "array of a sample of the rows."
+                needs_one_memory('refine="optimal"', rows.gather_bytes, 'refine="search"')
             )
         if self.refine != "none":
             rounds, threads = given(self, "search_rounds"), n_threads(self.n_jobs)

@@ -101,6 +101,18 @@ def test_limits_on_clusters(data, tmp_path):
     assert cut <= {"spend", "since"}
 
 
+def test_protected_columns_are_said_to_be(data):
+    shown = ok("fit", data, "-k", 3, "--protected", "visits").stderr
+    assert re.search(r"visits +whole number +not cut: it is protected; k-means sees", shown)
+
+
+@pytest.mark.parametrize("command", ["predict", "drift", "stability"])
+def test_a_table_without_any_column_of_the_model(tmp_path, model, command):
+    other = tmp_path / "other.csv"
+    other.write_text("city,price\nPune,1\nDelhi,2\n")
+    refused(command, model, other, says="which the model needs; add what is missing")
+
+
 def test_limits_that_cannot_be_read_or_met(data):
     for limit, says in (
         (["--balance", "color"], "--balance must be like"),
@@ -193,6 +205,14 @@ def test_missing_values(tmp_path):
     ok("fit", path, "-k", 3, "--missing", "median", "--out", out)
     labelled = ok("predict", out, path).stdout
     assert len(labelled.splitlines()) == 241
+
+
+def test_one_column(tmp_path):
+    file = tmp_path / "one.csv"
+    file.write_text("\n".join(["a", *map(str, range(40))]))
+    assert "40 rows and 1 column, clustered" in ok("fit", file, "-k", 2).stdout
+    file.write_text("\n".join(["a b", *(f"{i} x{i}" for i in range(40))]))
+    refused("fit", file, "-k", 2, says="if blanks stand between its values, put commas there")
 
 
 def test_the_report(tmp_path, data, model):

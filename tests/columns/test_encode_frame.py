@@ -141,6 +141,21 @@ def test_columns_of_files_that_are_named_after_people_are_left_out(name):
     assert len(plan_columns(summaries, in_file=True).columns) == 2
 
 
+def test_columns_of_full_names_are_left_out_of_files():
+    people = [f"{first} {last}" for first in ("Ann-Mary", "Li") for last in "ABCDEFG"] * 20
+    for name, texts, kept in (
+        ("name", people, False),
+        ("Customer", people, False),
+        ("patient_name", people, False),
+        ("city", people, True),  # may be San Jose
+        ("name", [f"plan {i % 9}" for i in range(280)], True),
+        ("name", [f"tariff {'ABCDEFG'[i % 7]}" for i in range(280)], True),
+    ):
+        table = open_frame(pd.DataFrame({name: texts}))
+        plan = plan_columns(summarize([table], [name]), in_file=True).plans[0]
+        assert (plan.column is not None) == kept
+
+
 @pytest.mark.parametrize(
     ("name", "becomes"),
     [

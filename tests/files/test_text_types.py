@@ -177,7 +177,7 @@ def test_separators_that_can_be_read_in_one_way_only(values, numbers):
 
 @pytest.mark.parametrize(
     ("values", "units"),
-    [(["$5", "€6", "$7"], "$ and €"), (["5%", "6", "7%"], "% and nothing")],
+    [(["$5", "€6", "$7"], "$ or €"), (["5%", "6", "7%"], "% or nothing")],
 )
 def test_amounts_with_several_signs_are_said_to_be_text(values, units):
     for text in (found(values), found(values[:1], values[1:]), found(values[1:], values[:1])):

@@ -113,6 +113,18 @@ def test_a_cluster_that_is_one_category():
     assert kinds(ExKMC(3, max_leaf_nodes=3, random_state=0).fit(one_hot)) == ["one category"] * 3
 
 
+@pytest.mark.parametrize("cost", ["labels", "kmeans"])
+def test_given_labels_are_not_to_be_fewer_clusters(cost):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["rare", "x", "y"], [5, 400, 600])
+    table = pd.DataFrame({"a": rng.normal(size=1005), "plan": labels})
+    model = ExKMC(reference=labels, cost=cost, max_leaf_nodes=3).fit(table)
+    assert {"small", "one category"} <= set(kinds(model))
+    for warning in model.warnings_:
+        assert "fewer clusters" not in warning.advice
+        assert "scale=" not in warning.advice
+
+
 def test_clusters_of_noise_are_no_more_compact_than_of_shuffled_columns():
     X = np.random.default_rng(1).normal(size=(400, 5))
     model = ExKMC(4, random_state=0).fit(X)

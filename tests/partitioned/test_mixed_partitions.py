@@ -1,5 +1,7 @@
 """A fit on partitioned tables with categories and missing values is the fit in one memory."""
 
+import dask
+import dask.dataframe as dd
 import duckdb
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -239,6 +242,31 @@ def test_what_needs_one_memory_is_refused():
         ExKMC(None, reference=make_pipeline(*pipeline[:-1], KMeans(3))).fit(rows)
     with pytest.raises(ValueError, match="centers of another space are no reference"):
         ExKMC(None, reference=np.zeros((2, 4))).fit(in_partitions(frame, 2))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"refine": "local"},
+        {"min_cluster_size": 30},
+        {"max_cluster_size": 0.6},
+        {"balance": {"plan": (0.0, 0.9)}},
+        {"protected": ["plan"]},
+    ],
+    ids=lambda parameters: next(iter(parameters)),
+)
+def test_what_is_possible_where_rows_are_gathered(parameters):
+    frame = customers()
+    rows = dd.from_pandas(frame, npartitions=3)
+    wanted = ExKMC(3, max_leaf_nodes=6, random_state=0, **parameters)
+    with dask.config.set({"treemeans.gather": "1 GB"}):
+        assert clone(wanted).fit(rows).to_text() == clone(wanted).fit(frame).to_text()
+    said = (
+        r"needs all rows in one memory, and only rows whose fit takes at most 0\.001 MB [^.]*"
+        r'raise that size: dask.config.set\({"treemeans.gather": "8 GB"}\)'
+    )
+    with dask.config.set({"treemeans.gather": "1 kB"}), pytest.raises(ValueError, match=said):
+        wanted.fit(rows)
 
 
 def test_arrays_with_missing_values_need_a_pipeline():

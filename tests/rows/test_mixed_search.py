@@ -12,7 +12,7 @@ from treemeans.rows import Table
 from treemeans.split import Split
 
 SEEDS = st.integers(0, 2**32)
-MANY = examples(400)
+MANY = examples(3000)
 
 
 def mixed_table(rng, n=None):

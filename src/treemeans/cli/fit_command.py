@@ -185,7 +185,8 @@ def run(
             )
         _run_partitioned(source, settings, engine, outputs, console)
         return
-    table = source.load(console, settings.scale, settings.clusters)
+    protected = settings.limits.protected or ()
+    table = source.load(console, settings.scale, settings.clusters, protected=protected)
     fitted = _named(fit_model(table, settings, console), outputs.names)
     fitted = fitted.check_segments(table.X, random_state=settings.seed)
     model = _print_and_save(fitted, table, settings, outputs.model, console)
@@ -259,4 +260,5 @@ def _first_line(table: LoadedTable | PartitionedTable, settings: FitSettings) ->
     elif table.is_all_numbers and settings.scale in ("auto", "standard"):
         how = "on standardised columns; the rules are in your own units"
     names = {column.source or column.name for column in table.columns}
-    return f"{table.n_rows:,} rows and {len(names)} columns, clustered {how}."
+    columns = f"{len(names)} column{'' if len(names) == 1 else 's'}"
+    return f"{table.n_rows:,} rows and {columns}, clustered {how}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -74,6 +75,7 @@ class TableInput:
         clusters: int = 1,
         *,
         as_numbers: bool = False,
+        protected: Collection[str] = (),
     ) -> LoadedTable:
         """Read and encode the table, and print how its columns are used.
 
@@ -81,6 +83,8 @@ class TableInput:
 
         ``as_numbers``: with a column of 0 and 1 for each category, and nothing missing, for
         methods that take nothing else.
+
+        ``protected``: the columns that no rule may use.
         """
         check_clusters(clusters)
         options = self.options
@@ -99,15 +103,25 @@ class TableInput:
             console.note(f"{schema.table}\n")
             return LoadedTable(schema.as_one_hot().encoded(table), True, schema.n_dropped)
         encoded = schema.encoded(table)
-        print_schema(schema, encoded.X, scale, console)
+        print_schema(schema, encoded.X, scale, console, protected)
         return LoadedTable(encoded, schema.is_all_numbers, schema.n_dropped)
 
 
 def print_schema(
-    schema: FileSchema, sample: NDArray[np.float64], scale: str | None, console: Console
+    schema: FileSchema,
+    sample: NDArray[np.float64],
+    scale: str | None,
+    console: Console,
+    protected: Collection[str] = (),
 ) -> None:
     """Print what each column is read as, what the tree does with it, and what k-means sees."""
-    table = schema.table
+    uncut = (
+        replace(plan, becomes="not cut: it is protected")
+        if plan.name in protected and plan.column is not None
+        else plan
+        for plan in schema.table.plans
+    )
+    table = replace(schema.table, plans=tuple(uncut))
     is_plain = schema.is_all_numbers and scale in ("auto", "none", "standard")
     if scale is not None and not is_plain:
         views = TablePreparation.of(schema.columns, sample, None, scale).views

@@ -79,7 +79,7 @@ def _is_sparse_matrix(X: Any) -> bool:
     Pandas can leave out other values than zeros, such as NaN; those columns are made dense.
     """
     sparse = _sparse_columns(X)
-    return len(sparse) == X.shape[1] and all(
+    return len(sparse) == X.shape[1] > 0 and all(
         X.dtypes[name].subtype.kind in "iuf" and X.dtypes[name].fill_value == 0 for name in sparse
     )
 

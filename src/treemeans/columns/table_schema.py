@@ -41,6 +41,11 @@ _PERSON = re.compile(  # names of columns whose texts name people, whatever they
     r"|ssn|passport|street|stra(ss|ß)e|address|adresse)([_\s.-]?(no|nr|number|1|2))?$)"
     r"|[a-z](First|Last|Full)Name$"
 )
+_MAYBE_PERSON = re.compile(  # the same, if the texts look like names
+    r"(?i:(customer|client|patient|employee|user|contact|person|student|member|guest|player|driver"
+    r"|owner|kunde|kunden)?[_\s.-]?(name)?)"
+)
+_FULL_NAME = re.compile(r"[^\W\d_][\w'’.-]*,?( [^\W\d_][\w'’.-]*){1,3}")  # noqa: RUF001
 _IDENTIFIER = re.compile(
     r"(?i:(^|[_\s.-])(id|uuid|guid|key)$|\w([_\s.-](no|nr|number)|nr|nummer)\.?$"
     r"|^(index|unnamed: 0)?$)|[a-z](Id|ID|Key|No|Number)$"
@@ -354,7 +359,7 @@ def _plan_text(
         return _left_out(told, f"{why}rows or is free text{written}", asked)
     if not asked and (contacts := _contacts(summary.texts)):
         return _left_out(told, f"it holds {contacts}, which name people", asked)
-    if not asked and in_file and n > _FEW_FLAGS and _PERSON.search(told.name):
+    if not asked and in_file and n > _FEW_FLAGS and _names_people(told.name, summary.texts):
         return _left_out(told, "its name says that it names people", asked)
     if not asked and n > _MANY_CATEGORIES and summary.n_present < _ROWS_EACH * n:
         why = f"it has {number} different texts in {summary.n_present:,} rows, fewer than "
@@ -374,6 +379,14 @@ def _contacts(texts: Iterable[str]) -> str:
         if 2 * sum(pattern.fullmatch(text) is not None for text in found) > len(found):
             return name
     return ""
+
+
+def _names_people(name: str, texts: Iterable[str]) -> bool:
+    """Whether a column is named as columns are that hold names of people, or ways to reach them."""
+    if _PERSON.search(name):
+        return True
+    found = [_FULL_NAME.fullmatch(text.strip()) and text.istitle() for text in texts]
+    return _MAYBE_PERSON.fullmatch(name) is not None and 2 * sum(map(bool, found)) > len(found)
 
 
 def _column_of(summary: ColumnSummary) -> Column:

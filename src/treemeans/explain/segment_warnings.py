@@ -36,7 +36,7 @@ def segment_warnings(facts: Facts, clusters: Sequence[ClusterRules]) -> tuple[Se
             found.append(small)
         column = _only_category(each, facts.columns)
         if column is not None:
-            found.append(_one_category(each.cluster, column, str(each.rules[0])))
+            found.append(_one_category(each.cluster, column, str(each.rules[0]), facts))
     shown = facts.warnings
     enough = sum(facts.n_rows) >= _ENOUGH_ROWS * facts.tree.n_clusters
     if (
@@ -113,6 +113,11 @@ def starts_disagree(agreement: Sequence[float]) -> list[SegmentWarning]:
     ]
 
 
+def _is_given(facts: Facts) -> bool:
+    """Whether the clusters are labels or costs of the user, whose number is not a parameter."""
+    return facts.reference.endswith(("labels", "costs"))
+
+
 def _small(each: ClusterRules, facts: Facts) -> SegmentWarning | None:
     """That a cluster has a single row, or less than 1 % of the rows."""
     if not each.size:
@@ -123,8 +128,10 @@ def _small(each: ClusterRules, facts: Facts) -> SegmentWarning | None:
             "single row",
             (each.cluster,),
             f"has only 1 of {format_rows(total)}",
-            'it may be an outlier; use scale="robust" (--scale robust), drop the row, or ask for '
-            "fewer clusters",
+            "it may be an outlier; drop the row, or join the cluster with another"
+            if _is_given(facts)
+            else 'it may be an outlier; use scale="robust" (--scale robust), drop the row, or ask '
+            "for fewer clusters",
             _the_row(each, facts),
         )
     if each.coverage < SMALL:
@@ -132,7 +139,10 @@ def _small(each: ClusterRules, facts: Facts) -> SegmentWarning | None:
             "small",
             (each.cluster,),
             f"has {100 * each.coverage:.2g} % of the rows",
-            'use scale="robust" (--scale robust), ask for fewer clusters, or set min_samples_leaf',
+            "join it with another cluster, or set min_samples_leaf"
+            if _is_given(facts)
+            else 'use scale="robust" (--scale robust), ask for fewer clusters, or set '
+            "min_samples_leaf",
         )
     return None
 
@@ -148,12 +158,14 @@ def _the_row(each: ClusterRules, facts: Facts) -> str:
     return "; ".join(found)
 
 
-def _one_category(cluster: int, column: str, rule: str) -> SegmentWarning:
+def _one_category(cluster: int, column: str, rule: str, facts: Facts) -> SegmentWarning:
     return SegmentWarning(
         "one category",
         (cluster,),
         f"is one category of {column}",
-        "it repeats a column that you have; drop the column, or ask for fewer clusters",
+        "it repeats a column that you have; drop the column if it was made from the clusters"
+        if _is_given(facts)
+        else "it repeats a column that you have; drop the column, or ask for fewer clusters",
         rule,
     )
 

@@ -227,7 +227,10 @@ def refuse_problems(schema: FileSchema) -> None:
         raise InputError(" ".join(schema.table.problems))
     if not schema.columns:
         why = [f"{quoted(p.name)} is {p.becomes}" for p in schema.table.plans if p.becomes]
-        raise InputError(f"No column is left to cluster by: {comma_list(why)}.")
+        more = ""
+        if len(schema.table.plans) == 1 and " " in schema.table.plans[0].name:
+            more = "; if blanks stand between its values, put commas there"
+        raise InputError(f"No column is left to cluster by: {comma_list(why)}{more}.")
 
 
 def encode_for_model(

@@ -220,7 +220,7 @@ class TextType:
     def written(self) -> str:
         """How the values are written, where that is worth mentioning."""
         if self.name == "text" and self.several_units:
-            return f"written with {' and '.join(self.several_units)}, so not read as numbers"
+            return f"written with {' or '.join(self.several_units)}, so not read as numbers"
         if self.name == "text" and 2 * self.n_numbers > self.n_values and self.exception:
             return f"most values are numbers, but {self.exception!r} is not"
         if self.name == "text" and 2 * self.n_dates > self.n_values and self.no_date:

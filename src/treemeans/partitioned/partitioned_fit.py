@@ -109,19 +109,19 @@ def fit_partitioned(
     """
     try:
         if isinstance(rows, PassTimer):
-            return _fit(rows, options, short=short)
+            return _fit(rows, options, rows.gather_bytes, short=short)
         with PassTimer(rows, shown=options.verbose) as timed:
-            return _fit(timed, options, short=short)
+            return _fit(timed, options, rows.gather_bytes, short=short)
     finally:
         rows.release()
 
 
 def _fit(
-    rows: PartitionedRows, options: PartitionedFitOptions, *, short: bool
+    rows: PartitionedRows, options: PartitionedFitOptions, gather_bytes: int, *, short: bool
 ) -> tuple[FitResult, int]:
     data = prepare_data(rows, options)
     if options.refining is not None and data.is_mixed:
-        _refuse_mixed_refinement(data)
+        _refuse_mixed_refinement(data, gather_bytes)
     tree, base_labels = grow_tree(data, options)
     if tree.n_nodes == len(base_labels):  # nothing was added: the base tree's own labels count
         tree.label = base_labels.tolist()
@@ -197,16 +197,13 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
     )
 
 
-def _refuse_mixed_refinement(data: PartitionedData) -> None:
+def _refuse_mixed_refinement(data: PartitionedData, gather_bytes: int) -> None:
     """Refuse to refine trees that cut by sets of categories, or send missing values."""
     columns = data.rows.columns
     assert columns is not None
     names = [columns[i].name for i in np.flatnonzero(data.allowed & data.kinds.mixed)]
-    raise ValueError(
-        f"Refinement of partitioned rows takes numbers, but values of "
-        f'{", ".join(map(repr, names[:8]))} are categories or missing; use refine="none", or pass '
-        "the rows in one memory."
-    )
+    what = f"Refinement where values of {', '.join(map(repr, names[:8]))} are categories or missing"
+    raise ValueError(needs_one_memory(what, gather_bytes, 'refine="none"'))
 
 
 def _n_edges(n_features: int, n_clusters: int) -> int:

@@ -422,7 +422,12 @@ def measured_costs(
         return None
     if not isinstance(leaves, GroupStatistics | TableStatistics):
         return None  # medians and directions: no center is far away
-    return tree.sums_over_leaves(leaves.costs_to(centers))
+    costs = leaves.costs_to(centers)
+    if isinstance(leaves, TableStatistics):
+        return tree.sums_over_leaves(costs)  # an infinite cost is one that was given
+    with np.errstate(over="ignore"):
+        costs = tree.sums_over_leaves(costs)
+    return np.minimum(costs, np.finfo(np.float64).max)  # as in `node_costs`
 
 
 def group_means(

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from treemeans.columns import Column, Columns, describe_columns
 from treemeans.columns.dates import dates_as_days
 from treemeans.columns.encode_frame import UnseenValues, encode_frame
-from treemeans.columns.frame_values import is_all_numbers, open_frame
+from treemeans.columns.frame_values import is_all_numbers, open_frame, with_dense_columns
 from treemeans.costs import TOO_LARGE, centered_prices
 from treemeans.explain.explain_mixin import ExplainMixin
 from treemeans.explain.model_facts import Facts
@@ -526,12 +526,12 @@ class TreeModel(
         frame = None if reset else open_frame(X)
         if frame is not None and (self._reads_by_name or not is_all_numbers(frame)):
             return encode_frame(frame, self._fit_columns(), unseen)
-        if not reset and isinstance(X, np.ndarray) and self._fit_result.is_encoded:
+        if not reset and isinstance(X, np.ndarray) and self._reads_by_name:
             return self._check_encoded(X)
         try:
             return validate_data(
                 self,
-                dates_as_days(X),
+                with_dense_columns(dates_as_days(X)),
                 reset=reset,
                 accept_sparse=("csr", "csc"),
                 dtype=list(NUMBER_TYPES),

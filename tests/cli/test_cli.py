@@ -784,3 +784,13 @@ def test_fit_warns_of_bad_segments(tmp_path):
     assert "row 90" not in ok("rules", tmp_path / "model.json").stdout
     kinds = [each["kind"] for each in json.loads(ok(*args, "--json").stdout)["rules"]["warnings"]]
     assert "single row" in kinds
+
+
+def test_numbers_with_missing_values_are_fitted_without_a_note(tmp_path):
+    table = customers().drop(columns=["customer_id"]).select_dtypes("number")
+    table.loc[::7, "spend"] = np.nan
+    table.to_csv(tmp_path / "t.csv", index=False)
+    report = tmp_path / "r.html"
+    result = ok("fit", tmp_path / "t.csv", "-k", "3", "--report", report)
+    assert "feature names" not in result.stderr
+    assert "feature names" not in ok("choose", tmp_path / "t.csv", "--to", "3").stderr

@@ -21,6 +21,13 @@ def test_figures_are_those_of_a_model(cost):
     assert agreement == pytest.approx(float(model.path_["accuracy"][-1]))
 
 
+def test_clusters_that_cost_nothing_have_a_ratio():
+    X = np.array([[0.0], [1.0], [5.0]])
+    given = GivenClusters(X, X, "kmeans")
+    assert given.figures(np.array([0, 1, 2])) == (1.0, 1.0)
+    assert given.figures(np.array([0, 0, 2])) == (np.inf, 2 / 3)
+
+
 def test_a_package_that_is_missing_is_named():
     peer = Peer("Other trees", "no_such_package", kauri_labels)
     assert peer.why_not(10) == "Other trees is left out: `pip install no_such_package` adds it."

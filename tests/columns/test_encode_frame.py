@@ -88,6 +88,15 @@ def test_numbers_are_what_the_values_stand_for():
 NAMING_PEOPLE = {
     "e-mail addresses": ([f"user{i % 30}@mail.example" for i in range(600)], "which name people"),
     "telephone numbers": ([f"+49 170 55501{i % 30:02d}" for i in range(600)], "which name people"),
+    "national numbers": ([f"(030) 55501{i % 30:02d}" for i in range(600)], "telephone numbers"),
+    "numbers in the USA": ([f"555-123-01{i % 30:02d}" for i in range(600)], "telephone numbers"),
+    "accounts": ([f"DE021000001871036476{i % 30:02d}" for i in range(600)], "holds bank accounts"),
+    "accounts in groups": (
+        [f"GB29 NWBK 6016 1331 9268 {i % 30:02d}" for i in range(600)],
+        "accounts",
+    ),
+    "streets": ([f"Hauptstraße {i % 30}, 50667 Köln" for i in range(600)], "holds addresses"),
+    "English streets": ([f"{i % 30} Main Street" for i in range(600)], "holds addresses"),
     "customers": ([f"C{i % 130}" for i in range(600)], "130 different texts in 600 rows, fewer"),
 }
 
@@ -103,10 +112,47 @@ def test_texts_that_name_people_are_left_out(values, why):
 
 
 def test_texts_that_do_not_name_people_are_kept():
-    values = [f"@tag{i % 30}" for i in range(300)], [f"city {i % 100}" for i in range(300)]
+    values = (
+        [f"@tag{i % 30}" for i in range(300)],
+        [f"city {i % 100}" for i in range(300)],
+        [f"10.0.0.{i % 30}" for i in range(300)],
+        [f"{1000 + i % 30}-{i % 3}" for i in range(300)],
+        [f"DE{10 + i % 30} 3456" for i in range(300)],
+    )
     for texts in values:
         schema = schema_of(open_frame(pd.DataFrame({"x": texts})))
         assert [column.kind for column in schema.columns] == ["codes"]
+
+
+@pytest.mark.parametrize(
+    "name", ["First Name", "last_name", "Vorname", "customerLastName", "phone"]
+)
+def test_columns_of_files_that_are_named_after_people_are_left_out(name):
+    table = pd.DataFrame({name: [f"x{i % 10}" for i in range(300)], "y": [1, 2, 3] * 100})
+    summaries = summarize([open_frame(table)], [name, "y"])
+    plan = plan_columns(summaries, in_file=True).plans[0]
+    assert plan.becomes == "left out: its name says that it names people"
+    for columns in (
+        plan_columns(summaries, in_file=True, asked=[name]).columns,
+        plan_columns(summaries).columns,  # of a data frame, which is chosen with more care
+    ):
+        assert [column.name for column in columns] == [name, "y"]
+    summaries[name].texts = {"home": 150, "work": 150}
+    assert len(plan_columns(summaries, in_file=True).columns) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "becomes"),
+    [
+        *((name, "left out: it looks like an identifier") for name in (
+            "Bestellnr", "InvoiceNo", "order number", "Rechnungsnr.", "customer_id", "OrderNumber",
+        )),
+        *((name, "cut by its values") for name in ("number", "casino", "monkey", "no")),
+    ],
+)  # fmt: skip
+def test_columns_of_files_that_are_named_like_identifiers_are_left_out(name, becomes):
+    table = open_frame(pd.DataFrame({name: range(1000, 1300)}))
+    assert plan_columns(summarize([table], [name]), in_file=True).plans[0].becomes == becomes
 
 
 def test_batches_give_the_same_schema_as_the_whole_table():

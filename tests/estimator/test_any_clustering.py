@@ -179,6 +179,42 @@ def test_a_pipeline_to_a_clusterer_without_centers():
     assert model.tree_.threshold[model.tree_.feature >= 0].max() > 3  # in raw units
 
 
+class OnlyFitPredict:
+    """A clusterer of a package that does not know scikit-learn."""
+
+    def fit_predict(self, rows):
+        self.labels_ = (np.asarray(rows)[:, 12] > 750).astype(int)  # by proline
+        return self.labels_
+
+
+class OnlyLabels:
+    def __init__(self):
+        self.labels_ = Y
+
+
+@pytest.mark.parametrize("table", [X, WINE_FRAME], ids=["array", "frame"])
+@pytest.mark.parametrize("cost", ["auto", "labels"])
+def test_clusterers_of_other_packages(table, cost):
+    clusterer = OnlyFitPredict()
+    model = ExKMC(reference=clusterer, cost=cost, max_leaf_nodes=2).fit(table)
+    assert not hasattr(clusterer, "labels_")  # as clusterers of scikit-learn stay as they are
+    assert model.labels_.tolist() == (X[:, 12] > 750).astype(int).tolist()
+    assert "100 % agree with OnlyFitPredict" in str(model.rules())
+    clusterer.fit_predict(X)
+    clusterer.labels_ = 1 - clusterer.labels_
+    fitted = ExKMC(reference=clusterer, cost=cost, max_leaf_nodes=2).fit(table)
+    assert fitted.labels_.tolist() == (1 - model.labels_).tolist()
+    given = ExKMC(reference=OnlyLabels(), cost=cost, max_leaf_nodes=4).fit(table)
+    same = ExKMC(reference=Y, cost=cost, max_leaf_nodes=4).fit(table)
+    assert given.labels_.tolist() == same.labels_.tolist()
+
+
+def test_a_clusterer_of_another_package_sees_a_mixed_table():
+    frame = WINE_FRAME.assign(name=NAMES)
+    model = ExKMC(reference=OnlyFitPredict(), cost="labels", max_leaf_nodes=2).fit(frame)
+    assert model.labels_.tolist() == (X[:, 12] > 750).astype(int).tolist()
+
+
 def test_medoids():
     kmedoids = pytest.importorskip("kmedoids")
     reference = kmedoids.KMedoids(3, method="fasterpam", metric="euclidean", random_state=0)

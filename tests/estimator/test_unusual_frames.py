@@ -302,3 +302,14 @@ def test_a_frame_of_sparse_columns_has_the_tree_of_its_matrix():
     np.testing.assert_array_equal(of_frame.tree_.threshold, of_matrix.tree_.threshold)
     np.testing.assert_array_equal(of_frame.predict(frame), of_matrix.labels_)
     assert list(of_frame.feature_names_in_) == list("abcdef")
+
+
+@pytest.mark.parametrize("fills", [(np.nan, np.nan), (0.0, 1.0), (0.0, np.nan)])
+def test_sparse_columns_that_leave_out_other_values_than_zeros(fills):
+    values = np.random.default_rng(0).integers(0, 3, (60, 2)).astype(float)
+    frame = pd.DataFrame(values, columns=["a", "b"])
+    kinds = {n: pd.SparseDtype("float", f) for n, f in zip("ab", fills, strict=True)}
+    model = ExKMC(3, max_leaf_nodes=4, random_state=0).fit(frame)
+    found = ExKMC(3, max_leaf_nodes=4, random_state=0).fit(frame.astype(kinds))
+    assert found.to_text() == model.to_text()
+    assert (found.predict(frame.astype(kinds)) == model.labels_).all()

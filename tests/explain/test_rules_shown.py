@@ -8,8 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tests.helpers.datasets import kmeans
 from tests.helpers.plain_numpy import random_weights, scaled_pca
@@ -96,6 +99,15 @@ def test_a_single_leaf():
         "  150 rows (100 %), 100 % agree with k-means, 100 % of the cost\n"
         "  if any row"
     )
+
+
+def test_clusters_that_cost_nothing_have_no_ratio():
+    X = np.repeat([0.0, 1.0, 2.0], 133)[:, None]
+    scaled = make_pipeline(StandardScaler(), KMeans(3, n_init=3, random_state=0))
+    model = ExKMC(reference=scaled, max_leaf_nodes=3).fit(X)
+    assert model.reference_inertia_ < 1e-20  # what rounding leaves
+    first = str(model.rules()).splitlines()[0]
+    assert first == "3 clusters, 399 rows, 3 rules: 100 % agree with k-means"
 
 
 def test_clusters_without_rows_say_so():

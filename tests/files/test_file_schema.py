@@ -105,6 +105,39 @@ def test_amounts_with_a_decimal_comma(tmp_path):
         assert str(streamed.table) == str(schema.table)
 
 
+MIXED_MARKS = "betrag;rabatt;laenge;version\n" + "".join(
+    f"{euro} €;{rate}%;{length};1.{euro[:1]}.{i}\n"
+    for i, (euro, rate, length) in enumerate(
+        [("1.271,64", "7.1", "3.125"), ("-3,50", "12.55", "2.5"), ("1.250", "3.125", "4")] * 9
+    )
+)
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 9])
+def test_each_column_has_its_own_mark_before_decimals(tmp_path, n_parts):
+    path = tmp_path / "t.csv"
+    path.write_text(MIXED_MARKS)
+    schema, table = _schema(path, n_parts=n_parts)
+    refuse_problems(schema)
+    expected = [[1271.64, 7.1, 3.125], [-3.5, 12.55, 2.5], [1250.0, 3.125, 4.0]]
+    names = [column.name for column in schema.columns]
+    assert names == ["betrag", "rabatt", "laenge"]  # versions identify the rows
+    assert schema.encode(table)[:3].tolist() == expected
+    assert "with a decimal comma, like 1.271,64 €" in str(schema.table)
+    # The third row alone could be read with either mark; the columns remember theirs.
+    again = read_table(path, text=True).slice(2, 1)
+    assert encode_for_model(again, schema.columns).tolist() == [expected[2]]
+    with open_large_file(str(path), ReadOptions()) as streamed:
+        assert str(streamed.schema) == str(schema.table)
+
+
+def test_a_column_that_can_be_read_with_the_mark_of_the_file_is(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("amount;x\n" + "1.271,64 €;1\n3,50 €;2\n1.250 €;7\n" * 9)
+    schema, _ = _schema(path)
+    assert [column.decimal for column in schema.columns] == ["", ""]
+
+
 def test_codes_are_numbers_if_the_user_says_so(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("zip,price,x\n" + "00501,1 000,1\n30330,22 500,2\n00502,7,3\n" * 9)

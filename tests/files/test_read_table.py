@@ -134,6 +134,13 @@ def test_ends_of_lines_and_byte_order_mark(tmp_path, end):
     assert both_ways(written(tmp_path, text)).to_pydict() == {"é": [1, 2], "b": ["ü", "y"]}
 
 
+@pytest.mark.parametrize("delimiter", [";", ",", "\t", "|"])
+def test_the_line_that_excel_writes_before_the_names(tmp_path, delimiter):
+    rows = ["a b", "1 x", "2 y", ""]
+    text = f"\ufeffSEP={delimiter}\r\n" + "\r\n".join(rows).replace(" ", delimiter)
+    assert both_ways(written(tmp_path, text)).to_pydict() == {"a": [1, 2], "b": ["x", "y"]}
+
+
 @pytest.mark.parametrize(
     ("text", "values"),
     [
@@ -142,7 +149,12 @@ def test_ends_of_lines_and_byte_order_mark(tmp_path, end):
         ("a;b\n1.5;x\n2;y\n", [1.5, 2.0]),
         ("a\tb\n1,5\tx\n2\ty\n", [1.5, 2.0]),
         ("a\tb\n1,234\tx\n2,345\ty\n", ["1,234", "2,345"]),  # thousands, or not: stays text
-        ('a,b\n"1,5",x\n"2,25",y\n', ["1,5", "2,25"]),
+        ('a,b\n"1,5",x\n"2,25",y\n', [1.5, 2.25]),
+        ('a,b\n"1,500",x\n"2,250",y\n', ["1,500", "2,250"]),
+        ('a,b\n"1,5",x\n"2,25, or so",y\n', ["1,5", "2,25, or so"]),
+        ('a,b\n"1,5","in 2020, 3"\n"2,25",y\n', [1.5, 2.25]),
+        ('a,b\n"1.234,50",x\n2,y\n', ["1.234,50", "2"]),
+        ("a;b\n1,5;v1.2\n2,5;v1.3\n3,25;y\n", [1.5, 2.5, 3.25]),
         ("a;b\n1.234,5;x\n2;y\n", ["1.234,5", "2"]),
     ],
 )
@@ -265,6 +277,11 @@ def test_no_such_file(tmp_path):
         ("x.csv", b"a,b\n", "no rows"),
         ("x.csv", b"a,b", "no rows"),
         ("x.csv", b"a,b\n1,2\n3\n", "line 3 has 1 instead of 2 values"),
+        (
+            "x.csv",
+            b"# exported today\n\na,b\n1,2\n",
+            "a later line has 2 values; delete the lines above",
+        ),
         ("x.csv", b"a;b\n1;2\n1;2;3\n", "put values that hold ';' in quotation marks"),
         ("x.csv", b"a,b,a\n1,2,3\n", "more than one column named 'a'"),
         ("x.csv", "a,b\n1,café\n".encode("latin-1"), "is not in UTF-8 (line 2)"),

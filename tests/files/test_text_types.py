@@ -109,11 +109,81 @@ def test_dates_in_doubt_are_said():
     assert text.written == "most values are dates, but 'soon' is not, or not written alike"
 
 
-def test_amounts_with_several_signs_are_said_to_be_text():
-    for text in (found(["$5", "€6", "$7"]), found(["$5"], ["€6", "$7"])):
+AMOUNTS = {  # values, the mark before decimals, unit, numbers
+    "Swiss": (["CHF 1'234.50", "CHF 0.75", "-CHF 20"], ".", "CHF", [1234.5, 0.75, -20]),
+    "typographic": (["1’234.50 Fr", "\u22127 Fr"], ".", "Fr", [1234.5, -7]),  # noqa: RUF001
+    "French": (["1\u202f234,50 €", "12\xa0345 €", "7€"], ",", "€", [1234.5, 12345, 7]),
+    "Indian": (["₹1,23,456.00", "₹12,34,56,789"], ".", "₹", [123456, 123456789]),
+    "German": (["1.234,50 EUR", "EUR 7"], ",", "EUR", [1234.5, 7]),
+    "Brazilian": (["R$ 1.234,50", "R$ 7,1"], ",", "R$", [1234.5, 7.1]),
+    "losses": (["($1,234.50)", "$7", "-$8", "$-9"], ".", "$", [-1234.5, 7, -8, -9]),
+    "weights": (["54 kg", "5.5kg", "1,000 kg"], ".", "kg", [54, 5.5, 1000]),
+    "areas": (["54 m²", "7 m²"], ".", "m²", [54, 7]),
+    "areas in plain letters": (["54 m2", "7 m2"], ".", "m2", [54, 7]),
+    "speeds": (["54 km/h", "7 km/h"], ".", "km/h", [54, 7]),
+    "terms": (["36 months", "60 months"], ".", "months", [36, 60]),
+}
+
+
+@pytest.mark.parametrize("case", AMOUNTS)
+def test_amounts(case):
+    values, decimal, unit, numbers = AMOUNTS[case]
+    for batches in ([values], [[value] for value in values], [values[::-1]]):
+        text = TextType(decimal)
+        for batch in batches:
+            text.add(pa.array(batch))
+        assert (text.name, text.unit, text.problem("x")) == ("amount", unit, "")
+        assert text.parse(pa.array([*values, ""])).to_pylist() == [*numbers, None]
+        # As in predict, which knows the unit: with or without it.
+        known = TextType(decimal, ["number"], unit, n_values=1)
+        assert known.parse(pa.array([*values, "8"])).to_pylist() == [*numbers, 8]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["C0012", "C0013"],
+        ["007 kg", "012 kg"],
+        ["4/5", "3/5"],
+        ["10x7", "12x7"],
+        ["5 kg", "soon"],
+        ["€5 kg", "€6 kg"],
+        ["3A", "7B", "9C", "1D"],
+        ["12:30", "13:00"],
+        ["5-10 kg", "10-20 kg"],
+        ["kg", "CHF"],
+    ],
+)
+def test_what_is_no_amount(values):
+    for text in (found(values), found(values[:1], values[1:])):
+        assert (text.name, text.written, text.problem("x")) == ("text", "", "")
+
+
+@pytest.mark.parametrize(
+    ("values", "numbers"),
+    [
+        (["1'234", "7"], [1234, 7]),
+        (["1\u202f234", "7"], [1234, 7]),
+        (["1,23,456", "7"], [123456, 7]),
+        (["(1,234)", "7"], [-1234, 7]),
+        (["1 234.5", "7"], [1234.5, 7]),
+    ],
+)
+def test_separators_that_can_be_read_in_one_way_only(values, numbers):
+    for text in (found(values), found(values[:1], values[1:]), found(values[1:], values[:1])):
+        assert (text.name, text.problem("x")) == ("separated", "")
+        assert text.parse(pa.array(values)).to_pylist() == numbers
+
+
+@pytest.mark.parametrize(
+    ("values", "units"),
+    [(["$5", "€6", "$7"], "$ and €"), (["5%", "6", "7%"], "% and nothing")],
+)
+def test_amounts_with_several_signs_are_said_to_be_text(values, units):
+    for text in (found(values), found(values[:1], values[1:]), found(values[1:], values[:1])):
         assert (text.name, text.written) == (
             "text",
-            "written with $ and €, so not read as numbers",
+            f"written with {units}, so not read as numbers",
         )
 
 

@@ -31,7 +31,10 @@ class GivenClusters:
         cost = centered_cost(self.cost, self.rows, None, 1)
         prices = cost.price(self.centers)
         own = cost.measured(labels.astype(np.int32), self.centers)
-        return own / prices.cheapest, float((labels == prices.nearest).mean())
+        agreement = float((labels == prices.nearest).mean())
+        if prices.cheapest > 0:
+            return own / prices.cheapest, agreement
+        return 1.0 if own == 0 else np.inf, agreement
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def fit(
     report: Annotated[str | None, typer.Option(help="Write an HTML report here.")] = None,
     rows: options.Rows = 0,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Use an included table (wines) instead of a file.")
+        bool, typer.Option("--demo", help="Use an included table (customers) instead of a file.")
     ] = False,
     force: options.Force = False,
     console: options.Printing,

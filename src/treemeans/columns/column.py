@@ -47,6 +47,9 @@ class Column:
         the first few of many.
     date_format : str
         For dates: how files write them, such as ``"day.month.year"``; empty for YYYY-MM-DD.
+    decimal : str
+        For numbers: the mark before decimals in files of text, a point or a comma; empty for that
+        of the file.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Column:
     high: float | None = None
     lists_all: bool = False
     date_format: str = ""
+    decimal: str = ""
 
     def __post_init__(self) -> None:
         # Spelled out, not looped over: a fit makes a Column for every column of X.
@@ -94,6 +98,11 @@ class Column:
             raise ValueError(
                 f"Dates are written in one of {', '.join(DATE_FORMATS)}; {self.name!r} in "
                 f"{self.date_format!r}."
+            )
+        if self.decimal not in ("", ".", ","):
+            raise ValueError(
+                f"Decimals are written with a point or a comma; {self.name!r} with "
+                f"{self.decimal!r}."
             )
         if not isinstance(self.categories, tuple) or not all(
             isinstance(category, str) for category in self.categories

@@ -62,15 +62,25 @@ def _with_plain_types(X: Any) -> Any:
 
         types = [pa.large_string() if str(f.type) == "string_view" else f.type for f in X.schema]
         return X.cast(pa.schema(list(zip(X.column_names, types, strict=True))))
+    return with_dense_columns(X)
+
+
+def with_dense_columns(X: Any) -> Any:
+    """A frame of pandas without sparse columns, if they are not what scikit-learn reads."""
     sparse = _sparse_columns(X)
-    return X.astype({name: X.dtypes[name].subtype for name in sparse}) if sparse else X
+    if not sparse or _is_sparse_matrix(X):
+        return X
+    return X.astype({name: X.dtypes[name].subtype for name in sparse})
 
 
 def _is_sparse_matrix(X: Any) -> bool:
-    """Whether all columns are sparse numbers, which scikit-learn reads without a dense copy."""
+    """Whether all columns are sparse numbers, which scikit-learn reads without a dense copy.
+
+    Pandas can leave out other values than zeros, such as NaN; those columns are made dense.
+    """
     sparse = _sparse_columns(X)
     return len(sparse) == X.shape[1] and all(
-        X.dtypes[name].subtype.kind in "iuf" for name in sparse
+        X.dtypes[name].subtype.kind in "iuf" and X.dtypes[name].fill_value == 0 for name in sparse
     )
 
 

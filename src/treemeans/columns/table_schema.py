@@ -21,12 +21,29 @@ MOST_CATEGORIES = 10_000  # different texts of a column; more are no categories
 _FEW_CATEGORIES = 20  # so many may occur in few rows, as in small tables
 _MANY_CATEGORIES = 100  # of more than these, each must have some rows on average
 _ROWS_EACH = 5
+_FEW_FLAGS = 5  # so many texts are kinds of addresses or telephones, and name nobody
 _CONTACTS = {  # what names a person, and so must not be in rules, reports and models
     "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
-    "telephone numbers": re.compile(r"(\+|00)\d[\d ()/-]{6,}"),
+    "telephone numbers": re.compile(
+        r"(\+|00)\d[\d ()/.-]{6,}|\(?0\d{1,5}\)?[ /-][\d /-]{5,}|\(\d{3}\) ?\d{3}-\d{4}"
+        r"|\d{3}[.-]\d{3}[.-]\d{4}"
+    ),
+    "bank accounts": re.compile(r"[A-Z]{2}\d\d ?([A-Z\d]{4} ?){2,7}[A-Z\d]{0,4}"),
+    "addresses": re.compile(
+        r"[^\d,]+(str\.|stra(ss|ß)e|weg|platz|allee|gasse|street|st\.?|road|rd\.?|avenue|ave\.?|lane)"
+        r" \d+.*|\d+[a-z]?,? .*\b(street|st|road|rd|avenue|ave|lane|drive|rue|boulevard)\b.*",
+        re.IGNORECASE,
+    ),
 }
+_PERSON = re.compile(  # names of columns whose texts name people, whatever they look like
+    r"(?i:(^|[_\s.-])((first|last|given|family|middle|full|maiden)[_\s.-]?name|surname|forename"
+    r"|(vor|nach|familien)name|pr[eé]nom|nom|apellidos?|e-?mail|phone|telephone|telefon|mobile|iban"
+    r"|ssn|passport|street|stra(ss|ß)e|address|adresse)([_\s.-]?(no|nr|number|1|2))?$)"
+    r"|[a-z](First|Last|Full)Name$"
+)
 _IDENTIFIER = re.compile(
-    r"(?i:(^|[_\s.-])(id|uuid|guid|key)$|^(index|unnamed: 0)?$)|[a-z](Id|ID|Key)$"
+    r"(?i:(^|[_\s.-])(id|uuid|guid|key)$|\w([_\s.-](no|nr|number)|nr|nummer)\.?$"
+    r"|^(index|unnamed: 0)?$)|[a-z](Id|ID|Key|No|Number)$"
 )
 _FAR_FUTURE = 84_006  # days from 1970 to 2200: dates such as 9999-12-31 stand for none
 _READ_AS = {
@@ -56,6 +73,7 @@ class ColumnSummary:
     unit : what stands after the numbers in a file, such as % or €
     written : how the file writes the values, where that is not plain; a clause for the user
     date_format : how the file writes dates, if not as YYYY-MM-DD
+    decimal : the mark before decimals, if it is not that of the file
     """
 
     name: str
@@ -70,6 +88,7 @@ class ColumnSummary:
     unit: str = ""
     written: str = ""
     date_format: str = ""
+    decimal: str = ""
 
     def add(self, series: Any, *, as_text: bool = False) -> None:
         """Take in more values; ``as_text``: they are categories, whatever their type."""
@@ -335,6 +354,8 @@ def _plan_text(
         return _left_out(told, f"{why}rows or is free text{written}", asked)
     if not asked and (contacts := _contacts(summary.texts)):
         return _left_out(told, f"it holds {contacts}, which name people", asked)
+    if not asked and in_file and n > _FEW_FLAGS and _PERSON.search(told.name):
+        return _left_out(told, "its name says that it names people", asked)
     if not asked and n > _MANY_CATEGORIES and summary.n_present < _ROWS_EACH * n:
         why = f"it has {number} different texts in {summary.n_present:,} rows, fewer than "
         return _left_out(told, f"{why}{_ROWS_EACH} rows for each{written}", asked)
@@ -366,8 +387,8 @@ def _column_of(summary: ColumnSummary) -> Column:
         return Column(name, "duration", "D", typed=True)
     if summary.whole and not summary.unit:
         is_flag = summary.low >= 0 and summary.high <= 1
-        return Column(name, "flag" if is_flag else "integer")
-    return Column(name, "number", summary.unit)
+        return Column(name, "flag" if is_flag else "integer", decimal=summary.decimal)
+    return Column(name, "number", summary.unit, decimal=summary.decimal)
 
 
 def _read_as(summary: ColumnSummary) -> str:

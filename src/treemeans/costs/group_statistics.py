@@ -55,11 +55,11 @@ class GroupStatistics:
     def spread(self, squares: Floats) -> Floats:
         """Standard deviation of each column; ``squares``: sums over all rows less the shift.
 
-        It is not finite where the squares overflow.
+        It is not finite where the sums or the squares overflow.
         """
         total = self.weight.sum()
-        mean = self.sums.sum(axis=0) / total
         with np.errstate(over="ignore", invalid="ignore"):
+            mean = self.sums.sum(axis=0) / total
             return np.asarray(np.sqrt(np.maximum(squares / total - mean * mean, 0.0)))
 
     def union_costs(self, unions: Sequence[tuple[int, list[int]]]) -> Floats:
@@ -97,16 +97,19 @@ class GroupStatistics:
     def costs_to(self, centers: Floats) -> Floats:
         """(m, n_centers), cost of the rows of each group to each center.
 
-        No digit of a near center is lost to one that is far away, as in fixed point.
+        No digit of a near center is lost to one that is far away, as in fixed point. Costs to a
+        far center may overflow where those to the nearest do not; they are infinite.
         """
         assert self.within is not None
-        if self.mean_parts is None:
-            from_shift = centers - self.shift
-            away = np.stack([_squared(self.offset - center) for center in from_shift], axis=1)
-        else:
-            mean, rest = self.mean_parts
-            away = np.stack([_squared((mean - center) + rest) for center in centers], axis=1)
-        return np.asarray(self.within[:, None] + self.weight[:, None] * away)
+        weight = self.weight[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.mean_parts is None:
+                from_shift = centers - self.shift
+                away = np.stack([_squared(self.offset - center) for center in from_shift], axis=1)
+            else:
+                mean, rest = self.mean_parts
+                away = np.stack([_squared((mean - center) + rest) for center in centers], axis=1)
+            return self.within[:, None] + np.where(weight > 0.0, weight * away, 0.0)
 
     def without_rows(self) -> GroupStatistics:
         """The same: sums hold no rows."""

@@ -367,7 +367,8 @@ def _overall(rules: Rules) -> str:
     words = f"{clusters}, {format_rows(rules.size)}, {_number_of_rules(rules)}"
     if rules.size:
         words += f": {percent(rules.purity)} agree with {rules.reference}"
-    if rules.size and rules.comparable and rules.reference_cost > 0:
+    # A tree that costs nothing has what rounding leaves of the reference beside it.
+    if rules.size and rules.comparable and rules.cost > 0 and rules.reference_cost > 0:
         whose = "their" if rules.reference.endswith("labels") else "its"
         words += f", {rules.cost / rules.reference_cost:.3f} times {whose} cost"
     return words

@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import pyarrow as pa
@@ -25,9 +26,11 @@ _VALUES = {
     "boolean": re.compile(r"\s*(true|false)\s*", re.IGNORECASE),
     "duration": re.compile(r"\s*[+-]?(\d+ days?,? ?)?[+-]?\d+:[0-5]\d:[0-5]\d(\.\d+)?\s*"),
 }
-_POINT = re.compile(r"\s*[+-]?\d+\.\d+\s*")
-_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
-_THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
+_BEFORE, _AFTER = r"[€$£¥₹A-Z\s]{0,5}[+-]?", r"[€$£¥₹%A-Za-z\s]{0,5}"
+_POINT = re.compile(rf"{_BEFORE}\d[\d,'\s]*\.\d+{_AFTER}")
+_COMMA = re.compile(rf"{_BEFORE}\d[\d.'\s]*,\d+{_AFTER}")
+_THOUSANDS = re.compile(rf"{_BEFORE}\d{{1,3}}([.,]\d{{3}})+{_AFTER}")
+_SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)  # which Excel writes before the names
 
 
 @dataclass(frozen=True)
@@ -39,25 +42,31 @@ class TextFormat:
     names : names of the columns
     delimiter : character between values
     decimal : the mark before decimals, a point or a comma
+    n_skipped : lines above the names
     """
 
     names: list[str]
     delimiter: str
     decimal: str
+    n_skipped: int = 0
 
 
 def detect_format(source: TableSource) -> TextFormat:
     """The format, found from the first bytes."""
     text = _decode_head(source)
-    delimiter = _find_delimiter(text, source.name_format.delimiter)
-    names = _read_names(source, delimiter)
+    separator = _SEPARATOR_LINE.match(text)
+    if separator:
+        text = text[separator.end() :]
+    delimiter = separator[1] if separator else _find_delimiter(text, source.name_format.delimiter)
+    skipped = int(bool(separator))
+    names = _read_names(source, delimiter, skipped)
     if _is_data(names, _first_records(text, delimiter)[1:]):
         raise InputError(
             f"{source.label} seems to have no line of names: it starts with "
             f"{quoted_list(names)}; put a line with the names of the columns first."
         )
     check_different(names, source.label)
-    return TextFormat(names, delimiter, _find_decimal(text, delimiter))
+    return TextFormat(names, delimiter, _find_decimal(text, delimiter), skipped)
 
 
 def read_text_batches(
@@ -74,7 +83,7 @@ def read_text_batches(
     try:
         with source.open() as stream:
             for batch in pacsv.open_csv(
-                stream, _read_options(), _parse_options(text_format), options
+                stream, _read_options(text_format), _parse_options(text_format), options
             ):
                 if batch.num_rows:
                     last = batch
@@ -85,8 +94,8 @@ def read_text_batches(
         _check_closed(source, text_format, last)
 
 
-def _read_options() -> Any:
-    return pacsv.ReadOptions(block_size=BLOCK)
+def _read_options(text_format: TextFormat, **more: Any) -> Any:
+    return pacsv.ReadOptions(block_size=BLOCK, skip_rows=text_format.n_skipped, **more)
 
 
 def _parse_options(text_format: TextFormat, **more: Any) -> Any:
@@ -151,26 +160,39 @@ def _find_delimiter(text: str, named: str) -> str:
 
 
 def _find_decimal(text: str, delimiter: str) -> str:
-    """A comma if values show one, and in files with semicolons unless values show a point."""
-    if delimiter == ",":
-        return "."
-    values = [value for record in _first_records(text, delimiter)[1:] for value in record]
-    if any(_POINT.fullmatch(value) for value in values):
-        return "."
-    if delimiter == ";":
-        return ","
-    commas = any(_COMMA.fullmatch(v) and not _THOUSANDS.fullmatch(v) for v in values)
-    return "," if commas else "."
+    """The mark that more values show; if none does, a comma in files with semicolons."""
+    records = _first_records(text, delimiter)[1:]
+    values = [value for record in records for value in record]
+    if delimiter == ",":  # commas in text are not marks: a whole column must be numbers
+        columns = zip_longest(*records, fillvalue="")
+        commas = sum(_n_evident(_COMMA, each) for each in columns if _are_numbers(each))
+    else:
+        commas = _n_evident(_COMMA, values)
+    points = _n_evident(_POINT, values)
+    if points or commas:
+        return "," if commas > points else "."
+    has_points = any(_POINT.fullmatch(value) for value in values)
+    return "," if delimiter == ";" and not has_points else "."
 
 
-def _read_names(source: TableSource, delimiter: str) -> list[str]:
+def _n_evident(pattern: re.Pattern[str], values: Sequence[str]) -> int:
+    """How many values have the mark before decimals, and not between thousands."""
+    return sum(bool(pattern.fullmatch(v)) and not _THOUSANDS.fullmatch(v) for v in values)
+
+
+def _are_numbers(values: Sequence[str]) -> bool:
+    """Whether all values are numbers with decimal commas, or nothing."""
+    return all(_COMMA.fullmatch(v) or v.strip(" -+0123456789") == "" for v in values)
+
+
+def _read_names(source: TableSource, delimiter: str, skipped: int) -> list[str]:
     """The names of the columns, as pyarrow reads them."""
     # pyarrow shows a row of the wrong length to the handler as text, and prints that it cannot.
     line, end, rest = source.head.partition(b"\n")
     head = line + end + rest.decode("utf-8", "replace").encode("utf-8")
-    text_format = TextFormat([], delimiter, ".")
+    text_format = TextFormat([], delimiter, ".", skipped)
     parse_options = _parse_options(text_format, invalid_row_handler=lambda row: "skip")
-    read_options = pacsv.ReadOptions(block_size=len(head) + 1)
+    read_options = pacsv.ReadOptions(block_size=len(head) + 1, skip_rows=skipped)
     try:
         names: list[str] = pacsv.open_csv(
             io.BytesIO(head), read_options, parse_options
@@ -233,6 +255,12 @@ def _parse_error(source: TableSource, text_format: TextFormat, error: Exception)
             "closed."
         )
     if ragged := re.search(r"Expected (\d+) columns, got (\d+)", message):
+        if ragged[1] == "1":
+            first = quoted((text_format.names or [""])[0])
+            return InputError(
+                f"{source.label} starts with the line {first}, and a later line has {ragged[2]} "
+                "values; delete the lines above the names of the columns."
+            )
         line = re.search(r"Row #(\d+)", message) or _ragged_line(source, text_format)
         where = f"line {line[1]}" if line else "a line"
         return InputError(
@@ -251,7 +279,7 @@ def _ragged_line(source: TableSource, text_format: TextFormat) -> re.Match[str] 
         with source.open() as stream:
             for _ in pacsv.open_csv(
                 stream,
-                pacsv.ReadOptions(block_size=BLOCK, use_threads=False),
+                _read_options(text_format, use_threads=False),
                 _parse_options(text_format),
                 pacsv.ConvertOptions(column_types={n: pa.binary() for n in text_format.names}),
             ):

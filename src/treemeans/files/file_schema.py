@@ -206,6 +206,7 @@ def infer_schema(
     for name, found in types.items():
         summaries[name].unit, summaries[name].written = found.unit, found.written
         summaries[name].date_format = found.date_format
+        summaries[name].decimal = found.mark if found.has_other_mark else ""
     asked = {*(options.columns or ()), *options.category, *options.number, *options.date}
     table = plan_columns(summaries, asked=asked, in_file=True)
     table = _with_problems(table, problems)
@@ -279,7 +280,8 @@ def encode_for_model(
 def _text_type(column: Column, decimal: str) -> TextType:
     """How text is parsed for a column of a model."""
     name = "written date" if column.date_format else _type_of(column)
-    return TextType(decimal, [name], n_values=1, date_formats=(column.date_format,))
+    mark, unit = column.decimal or decimal, column.unit if name == "number" else ""
+    return TextType(mark, [name], unit, n_values=1, date_formats=(column.date_format,))
 
 
 def _type_of(column: Column) -> str:
@@ -327,8 +329,7 @@ def _text_types(
         if wanted and wanted not in ("text", found.name):
             problems[name] = _not_as_wanted(name, wanted, found)
         if wanted == "text":
-            found.candidates, found.unit, found.several_units = [], "", ""
-            found.exception, found.no_date = "", ""
+            found.choose_text()
         elif wanted != "number" and not problems.get(name) and (problem := found.problem(name)):
             problems[name] = problem
     return types, problems

@@ -127,7 +127,7 @@ def _text_batches(
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
             types.setdefault(name, TextType(decimal)).add(values)
     for name in {*(text or ())} & {*types}:
-        types[name] = TextType(decimal, [])
+        types[name] = TextType(decimal, [], other_candidates=[])
     second_pass = read_text_batches(source, text_format, columns)
     parsed = (_parse_batch(batch, types) for batch in second_pass)
     # Amounts stay text, so that whoever parses them must know the mark.

@@ -15,6 +15,7 @@ from pyarrow import compute as pc
 from pyarrow import csv as pacsv
 
 from treemeans.columns.dates import DATE_FORMATS
+from treemeans.files.amounts import are_evident, are_separated, parse_amounts, units_of
 from treemeans.files.date_formats import (
     DATE_LIKE,
     DATE_ORDERS,
@@ -25,7 +26,7 @@ from treemeans.files.date_formats import (
 
 # What files write for a missing value in a column of numbers or dates.
 MISSING_WORDS = sorted({*pacsv.ConvertOptions().null_values, "NaT", "None"})
-UNITS = "%$€£¥"
+_OTHER_MARK = {".": ",", ",": "."}
 TYPES = (
     "boolean",
     "integer",
@@ -34,10 +35,12 @@ TYPES = (
     "time",  # the same with a time of day
     "written date",  # in another of the ``DATE_FORMATS``
     "duration",
-    "amount",  # with a sign of money or percent
+    "amount",  # with money, percent or a unit of measure
     "separated",  # numbers with separators of thousands
 )
 _LEADING_ZERO = r"^[+-]?0\d"
+_CODE_WITH_UNIT = r"^[^\d]*0\d"
+_MOST_UNITS = 3  # of more, they are codes such as 3A, 7B
 _ISO_DATE = r"^\d{4}-\d\d-\d\d"
 # Such as 02:15:00, 1 days 02:00:00, 3 days or, as pandas writes minus one hour, -1 days +23:00:00.
 _DURATION = (
@@ -45,8 +48,6 @@ _DURATION = (
     r"(?P<clock_sign>[+-]?)(?:(?P<hours>\d{1,7}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d)"
     r"(?:\.(?P<fraction>\d{1,9}))?)?$"
 )
-_SEPARATED_NUMBER = r"^[+-]?(\d{1,3}([.,' ]\d{3})+|\d+)([.,]\d+)?$"
-_TWO_SEPARATORS = r"\d[.,]\d{3}[.,]\d"  # 1,234,567 or 1,234.5, which can be read in one way only
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _TIMESTAMPS = (
     pa.timestamp("us"),
@@ -71,24 +72,25 @@ class TextType:
 
     Attributes
     ----------
-    decimal : the mark before decimals, a point or a comma
+    decimal : the mark before decimals in the file, a point or a comma
     candidates : the types that hold every value so far
-    unit : the sign that all amounts have
-    several_units : the signs of amounts, where they differ
+    unit : what all amounts have, such as € or kg
+    units : of all values so far, if they are amounts or numbers; None if a value is neither
     exception : the first value that is no number
     n_numbers : values that are numbers
     separated, is_evident : whether all values are numbers, some with separators of thousands; and
-        whether one of them has two, so that these cannot be marks before decimals
+        whether one of them shows that these cannot be marks before decimals
     example : the first value
     date_formats : those in which all values are dates
     n_dates, no_date : values that look like dates, and the first after which no format is left
     codes : whether a value is a number with a leading zero, such as 00501
+    other_candidates : the types of numbers that hold every value so far with the other mark
     """
 
     decimal: str = "."
     candidates: list[str] = field(default_factory=lambda: list(TYPES))
     unit: str = ""
-    several_units: str = ""
+    units: set[str] | None = field(default_factory=set)
     exception: str = ""
     n_numbers: int = 0
     n_values: int = 0
@@ -99,6 +101,7 @@ class TextType:
     date_formats: tuple[str, ...] = tuple(DATE_FORMATS)
     n_dates: int = 0
     no_date: str = ""
+    other_candidates: list[str] = field(default_factory=lambda: ["number", "amount", "separated"])
 
     def add(self, text: Any) -> None:
         """Take in more values."""
@@ -107,6 +110,10 @@ class TextType:
             return
         self.example = self.example or present[0].as_py()
         self._add_dates(present)
+        other = _OTHER_MARK[self.decimal]
+        self.other_candidates = [
+            name for name in self.other_candidates if self._holds_numbers(name, present, other)
+        ]
         self.candidates = [name for name in self.candidates if self._holds(name, present)]
         self.n_values += len(present)
         self.codes = self.codes or bool(
@@ -117,10 +124,11 @@ class TextType:
         else:
             self._count_numbers(present)
             self._count_dates(present)
+            if self.units is not None:
+                self.units = (self.units | found) if (found := units_of(present)) else None
         if self.candidates in ([], ["separated"]):
-            self.separated = self.separated and all_match(present, _SEPARATED_NUMBER)
-            two = pc.match_substring_regex(present, _TWO_SEPARATORS)
-            self.is_evident = self.is_evident or bool(pc.any(two).as_py())
+            self.separated = self.separated and are_separated(present)
+            self.is_evident = self.is_evident or are_evident(present)
 
     def _add_dates(self, present: Any) -> None:
         """Strike out formats of dates; note the value after which none is left."""
@@ -148,38 +156,62 @@ class TextType:
         """Whether all the values can be parsed as a type."""
         if name == "boolean":
             return parse_booleans(present) is not None
-        if name in ("integer", "number"):
-            return holds_numbers(present, self.decimal, whole=name == "integer")
+        if name in ("integer", "number", "amount", "separated"):
+            return self._holds_numbers(name, present, self.decimal)
         if name == "date":
             return all_match(present, _ISO_DATE) and try_cast(present, pa.date32()) is not None
         if name == "time":
             return all_match(present, _ISO_DATE) and _timestamps(present) is not None
         if name == "written date":
             return bool(self.date_formats)
-        if name == "duration":
-            return parse_durations(present) is not None
-        if name == "separated":
-            return all_match(present, _SEPARATED_NUMBER) and self._parses(present)
-        return self._holds_amounts(present)
+        return parse_durations(present) is not None
 
-    def _parses(self, present: Any) -> bool:
+    def _holds_numbers(self, name: str, present: Any, decimal: str) -> bool:
+        """Whether all the values are numbers of a type, with this mark before decimals."""
+        if name in ("integer", "number"):
+            return holds_numbers(present, decimal, whole=name == "integer")
+        if name == "amount":
+            return self._holds_amounts(present, decimal)
         is_code = pc.any(pc.match_substring_regex(present, _LEADING_ZERO)).as_py()
-        return not is_code and parse_amounts(present, self.decimal) is not None
+        is_separated = not is_code and are_separated(present)
+        return is_separated and parse_amounts(present, decimal) is not None
 
-    def _holds_amounts(self, present: Any) -> bool:
-        """Whether all values are numbers with one and the same sign of money or percent."""
-        signs = set(UNITS) & set("".join(pc.unique(present).slice(0, 50).to_pylist()))
-        if len({*signs, *self.unit}) > 1 and parse_amounts(present, self.decimal) is not None:
-            self.several_units = " and ".join(sorted({*signs, *self.unit}))
-        if len(signs) != 1 or (self.unit and signs != {self.unit}):
+    def _holds_amounts(self, present: Any, decimal: str) -> bool:
+        """Whether all values are numbers with one and the same unit."""
+        found = units_of(present)
+        if len(found) != 1 or found == {""} or (self.unit and found != {self.unit}):
             return False
-        self.unit = signs.pop()
-        with_sign = pc.all(pc.match_substring(present, self.unit)).as_py()
-        return bool(with_sign) and parse_amounts(present, self.decimal, self.unit) is not None
+        self.unit = found.pop()
+        is_code = pc.any(pc.match_substring_regex(present, _CODE_WITH_UNIT)).as_py()
+        return not is_code and parse_amounts(present, decimal, self.unit) is not None
+
+    @property
+    def several_units(self) -> list[str]:
+        """How amounts are written, if not all of them alike."""
+        units = sorted({*(self.units or ())} - {""})
+        if units and self.n_numbers:
+            units.append("nothing")
+        return units if 1 < len(units) <= _MOST_UNITS else []
+
+    @property
+    def has_other_mark(self) -> bool:
+        """Whether the values are numbers with the other mark before decimals only.
+
+        Files mix both where columns come from different programs. A column that can be read with
+        the mark of the file is read with it.
+        """
+        return not self.candidates and bool(self.other_candidates) and not self.codes
+
+    @property
+    def mark(self) -> str:
+        """The mark before decimals in this column."""
+        return _OTHER_MARK[self.decimal] if self.has_other_mark else self.decimal
 
     @property
     def name(self) -> str:
         """The type: one of ``TYPES``, or text."""
+        if self.has_other_mark and self.n_values:
+            return self.other_candidates[0]
         if self.candidates == ["separated"] and not self.is_evident:
             return "text"
         return self.candidates[0] if self.candidates and self.n_values else "text"
@@ -188,7 +220,7 @@ class TextType:
     def written(self) -> str:
         """How the values are written, where that is worth mentioning."""
         if self.name == "text" and self.several_units:
-            return f"written with {self.several_units}, so not read as numbers"
+            return f"written with {' and '.join(self.several_units)}, so not read as numbers"
         if self.name == "text" and 2 * self.n_numbers > self.n_values and self.exception:
             return f"most values are numbers, but {self.exception!r} is not"
         if self.name == "text" and 2 * self.n_dates > self.n_values and self.no_date:
@@ -197,7 +229,11 @@ class TextType:
             return f"written as {self.date_format}, like {self.example}"
         if self.name == "separated":
             return f"written with separators of thousands, like {self.example}"
-        return f"written with {self.unit}, read as numbers" if self.name == "amount" else ""
+        words = f"written with {self.unit}, read as numbers" if self.name == "amount" else ""
+        if not self.has_other_mark:
+            return words
+        marks = f"a decimal {'comma' if self.mark == ',' else 'point'}, like {self.example}"
+        return f"{words}, with {marks}" if words else f"written with {marks}"
 
     @property
     def date_format(self) -> str:
@@ -209,6 +245,11 @@ class TextType:
         first = DATE_ORDERS[order]
         if len(self.date_formats) > 1:
             self.date_formats = tuple(f for f in self.date_formats if f.startswith(first))
+
+    def choose_text(self) -> None:
+        """Read the values as they are written: the user says so."""
+        self.candidates, self.other_candidates = [], []
+        self.unit, self.units, self.exception, self.no_date = "", None, "", ""
 
     def choose_number(self) -> None:
         """Read numbers with separators, and codes such as 00501, as numbers: the user says so."""
@@ -253,7 +294,7 @@ class TextType:
         UnparsableTextError
             If a value is not of the type, as in another table.
         """
-        return parse_as(text, self.name, self.decimal, self.unit or self.date_format)
+        return parse_as(text, self.name, self.mark, self.unit or self.date_format)
 
 
 def looks_like_date(text: str) -> bool:
@@ -264,7 +305,7 @@ def looks_like_date(text: str) -> bool:
 def parse_as(text: Any, name: str, decimal: str = ".", unit: str = "") -> Any:
     """Text parsed as a type, null where a value is missing; "text" leaves it as it is.
 
-    ``unit``: the sign of amounts, or the format of written dates.
+    ``unit``: of amounts, or the format of written dates.
     """
     if name == "text":
         return null_where(text, pc.equal(text, ""))
@@ -332,27 +373,6 @@ def holds_numbers(stripped: Any, decimal: str, *, whole: bool = False) -> bool:
     if whole:
         return try_cast(stripped, pa.int64()) is not None
     return try_cast(with_decimal_point(stripped, decimal), pa.float64()) is not None
-
-
-def parse_amounts(stripped: Any, decimal: str, unit: str = "") -> Any | None:
-    """Numbers with a sign of money or percent before or after, and separators of thousands.
-
-    Examples
-    --------
-    >>> parse_amounts(pa.array(["€1,271.64", "-3 €", None]), ".").to_pylist()
-    [1271.64, -3.0, None]
-    """
-    bare = stripped
-    for sign in unit or UNITS:
-        bare = pc.replace_substring(bare, sign, "")
-    bare = pc.replace_substring_regex(bare, r"\s", "")
-    thousands = "," if decimal == "." else r"\."
-    point = r"\." if decimal == "." else ","
-    groups = rf"^[+-]?(\d{{1,3}}({thousands}\d{{3}})+|\d+)({point}\d+)?$"
-    if not pc.all(pc.match_substring_regex(bare, groups), min_count=0).as_py():
-        return None
-    bare = pc.replace_substring_regex(bare, thousands, "")
-    return try_cast(with_decimal_point(bare, decimal), pa.float64())
 
 
 def parse_durations(stripped: Any) -> Any | None:

@@ -170,6 +170,14 @@ def _prove_own_centers(
         if found is not None and np.array_equal(before, centers):
             break
         proven, better = _prove_to_centers(data, tree, centers, n_leaves, budget)
+        # Fixed point finds no difference between centers that are near each other beside far ones.
+        # The cost that a user sees, in full, must not be higher than that of the start.
+        grown = proven.tree.freeze()
+        if _kmeans_cost(data, grown, grown.label) > _kmeans_cost(data, tree, tree.label):
+            proven = proven._replace(
+                tree=_with_own_labels(replace(data, costs=proven.tree.costs), tree)
+            )
+            better = False
         # What is not proven to the end says less than the proof of the round before.
         if found is not None and not proven.certificate.is_optimal:
             break
@@ -290,6 +298,13 @@ def _certificate(
 def _replayed(data: TrainingData, tree: ThresholdTree, *, recenter: bool = False) -> InMemoryTree:
     growing = InMemoryTree(data)
     follow(growing, tree, recenter=recenter, priced=False)
+    return growing
+
+
+def _with_own_labels(data: TrainingData, tree: ThresholdTree) -> InMemoryTree:
+    growing = InMemoryTree(data)
+    for node, here in follow(growing, tree, priced=False).items():
+        growing.label[here] = int(tree.label[node])
     return growing
 
 

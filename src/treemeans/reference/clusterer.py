@@ -1,5 +1,6 @@
 """Questions to a clusterer of the user: is it fitted, what are its centers, labels and metric?"""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,20 @@ _COST_OF_METRIC = {metric: cost for cost, metrics in METRICS.items() for metric 
 def last_step(estimator: Any) -> Any:
     """The clusterer itself, where it is the end of a pipeline."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def is_foreign(reference: Any) -> bool:
+    """Whether it is a clusterer of a package that does not follow scikit-learn's conventions."""
+    clusters = hasattr(reference, "fit_predict") or hasattr(reference, "labels_")
+    return clusters and not isinstance(reference, type) and not hasattr(reference, "get_params")
+
+
+def foreign_labels(clusterer: Any, X: Any, n_rows: int) -> Any:
+    """The labels that it has for the rows, or gives them, which leaves it as it is."""
+    labels = getattr(clusterer, "labels_", None)
+    if labels is not None and (len(labels) == n_rows or not hasattr(clusterer, "fit_predict")):
+        return labels
+    return deepcopy(clusterer).fit_predict(X)
 
 
 def is_fitted(estimator: Any) -> bool:

@@ -20,7 +20,9 @@ from treemeans.reference.clusterer import (
     check_clusterer,
     check_metric,
     fitted_clone,
+    foreign_labels,
     is_fitted,
+    is_foreign,
     is_mixture,
     labels_of,
     last_step,
@@ -87,9 +89,12 @@ def fit_reference(
         check_enough_rows(X.shape[0], n_clusters)
     if isinstance(reference, FrozenEstimator):
         reference = reference.estimator
-    if is_labels(reference):
+    called = LABELS
+    if is_foreign(reference):
+        called, reference = type(reference).__name__, foreign_labels(reference, raw, X.shape[0])
+    if called != LABELS or is_labels(reference):
         check_index(reference, raw, "reference")
-        found = _labelled(reference, n_clusters, X.shape[0], cost, noise)
+        found = _labelled(reference, n_clusters, X.shape[0], cost, noise, called)
         needed = not found.has_own_costs
         return replace(
             found,

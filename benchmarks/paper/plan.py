@@ -18,7 +18,6 @@ LARGE = ("avila", "covtype", "20newsgroups", "cifar10")
 REAL = (*SMALL, *LARGE)
 # The paper could run CLTree and CUBT on its small sets alone; ours go on to the next larger one.
 GRIDDED = (*SMALL, "avila")
-SYNTHETIC = ("synthetic_1", "synthetic_2")
 # The paper times "seven real datasets" and does not name them: these are the largest.
 TIMED = ("digits", "mice_protein", "anuran", *LARGE)
 # Examples of the paper that are no rows of its table: the trees of four newsgroups, and its

@@ -16,7 +16,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from treemeans.columns.group_column import MISSING
-from treemeans.costs import SMALLEST, TOO_SMALL
+from treemeans.costs import COST_KINDS, SMALLEST, TOO_SMALL
 from treemeans.growth.base_tree import BASE_TREES
 from treemeans.growth.given_tree import from_sklearn
 from treemeans.preparation import SCALES
@@ -28,7 +28,7 @@ _WIDEST_PROOF = 1e15  # largest by smallest weight
 _SMALLEST_WEIGHT = 1e-300
 REFINEMENTS = ("none", "local", "search", "optimal")
 REFERENCES = ("fast", "kmeans")
-COSTS = ("auto", "kmeans", "kmedians", "cosine", "labels")
+COSTS = ("auto", *(kind for kind in COST_KINDS if kind not in ("mixture", "table")))
 NOISE = ("ignore", "cluster")
 DEFAULT_CLUSTERS = 8
 """Number of clusters that k-means looks for where nobody names one, as in scikit-learn."""
@@ -88,12 +88,8 @@ def _check_min_samples_leaf(least: Any) -> None:
 
 def check_cost(cost: Any) -> None:
     """Refuse texts that name no cost, and what can be no table of costs."""
-    if isinstance(cost, str) and cost not in COSTS:
-        raise ValueError(
-            f"cost must be one of {quoted(COSTS)}, a table of costs (n_samples, n_clusters), or a "
-            f"function of X that makes one; got {cost!r}."
-        )
-    if cost is None or isinstance(cost, bool | numbers.Number | type):
+    unnamed = isinstance(cost, str) and cost not in COSTS
+    if unnamed or cost is None or isinstance(cost, bool | numbers.Number | type):
         raise ValueError(
             f"cost must be one of {quoted(COSTS)}, a table of costs (n_samples, n_clusters), or a "
             f"function of X that makes one; got {cost!r}."

@@ -211,8 +211,8 @@ def test_numbers_stay_as_small_as_they_are(tmp_path):
     from treemeans.cli.fit_large_file import open_large_file
 
     frame = pd.DataFrame({"a": np.arange(90, dtype="f4") % 7, "b": np.arange(90) % 5 == 0})
-    with open_large_file(str(write(tmp_path, frame)), ReadOptions()) as large:
-        blocks = [block for piece in large.parts.pieces() for block in piece]
+    with open_large_file(str(write(tmp_path, frame)), ReadOptions()) as (parts, _):
+        blocks = [block for piece in parts.pieces() for block in piece]
     assert {block.X.dtype for block in blocks} == {np.dtype("f4")}
     assert [block.n_rows for block in blocks] == [40, 50]
     np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), frame)

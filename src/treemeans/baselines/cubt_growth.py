@@ -43,7 +43,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Cut:
+class DevianceCut:
     """Where a node is cut, and by how much that lowers the deviance."""
 
     feature: int
@@ -133,7 +133,7 @@ def _worth(
 
 def best_cut(
     X: Floats, columns: SortedColumns, group: Group, minsize: float, total: float
-) -> Cut | None:
+) -> DevianceCut | None:
     """The cut that lowers the deviance most; None if there is none that leaves enough rows."""
     upto, last = columns.upto(), columns.last_of_value()
     beyond = group.weight - upto
@@ -156,7 +156,9 @@ def best_cut(
         return None
     feature, at = divmod(int((gains >= most * (1 - _EQUAL)).argmax()), last.shape[1])
     values = columns.values[feature]
-    return Cut(feature, between(float(values[at]), float(values[at + 1])), float(most) / total)
+    return DevianceCut(
+        feature, between(float(values[at]), float(values[at + 1])), float(most) / total
+    )
 
 
 def _squared_prefix_sums(moments: Floats, order: NDArray[np.intp]) -> Floats:

@@ -58,13 +58,12 @@ def run(
     groups = len(model.cluster_names_)
     without = sum(map(_is_noise, labels)) if settings.noise == "ignore" else 0
     left_out = f", of which {without:,} without a label are left out" if without else ""
-    console.print(
-        f"{format_rows(table.n_rows)}{left_out}; {groups} groups of the column {settings.labels!r}."
-    )
+    rows = f"{format_rows(table.schema.n_rows)}{left_out}"
+    console.print(f"{rows}; {groups} groups of the column {settings.labels!r}.")
     console.print(f"\n{rules}\n")
     print_path(fitted, suggested, model.n_leaves_, console)
     query = model.to_sql(dialect=settings.dialect, labels="names")
-    console.print_json(lambda: summary(model, fitted.path_, rules, table) | {"sql": query})
+    console.print_json(lambda: summary(model, fitted.path_, rules, table.schema) | {"sql": query})
     if sql is not None:
         print_or_write(str(query), sql, force=True)
         interrupt.wrote(sql)
@@ -129,8 +128,8 @@ def fit_labels(
         verbose=int(progress),
     )
     try:
-        if table.is_all_numbers:
-            return model.fit(table.X).with_columns(columns=table.columns)
+        if table.schema.is_all_numbers:
+            return model.fit(table.X).with_columns(columns=table.schema.columns)
         return model.fit(table.encoded)
     except ValueError as error:
         if str(error).startswith("reference "):

@@ -19,10 +19,10 @@ from treemeans.cli.names_file import read_names
 from treemeans.cli.output_files import check_outputs
 from treemeans.explain.suggest_leaves import suggested_leaves
 from treemeans.files.file_errors import InputError
-from treemeans.files.file_schema import ReadOptions
+from treemeans.files.file_schema import FileSchema, ReadOptions
 
 if TYPE_CHECKING:
-    from treemeans.cli.fit_large_file import PartitionedTable
+    from treemeans.partitioned import PartitionedRows
 
 DEMO_FILE = Path(__file__).with_name("cdnow.csv")
 """Customers of a music shop; docs/data/README.md says where the table is from."""
@@ -51,8 +51,9 @@ def fit_model(table: LoadedTable, settings: FitSettings, console: Console) -> Ex
 
     A refined tree of the suggested size is refined at that size, not pruned from a larger one.
     """
-    check_clusters(settings.clusters, table.n_rows)
-    is_plain = table.is_all_numbers and settings.scale in ("auto", "none", "standard")
+    schema = table.schema
+    check_clusters(settings.clusters, schema.n_rows)
+    is_plain = schema.is_all_numbers and settings.scale in ("auto", "none", "standard")
     rows: Any = table.X if is_plain else table.encoded
     reference = None
     if is_plain:
@@ -62,30 +63,34 @@ def fit_model(table: LoadedTable, settings: FitSettings, console: Console) -> Ex
     protected = settings.limits.protected or []
     more: dict[str, Any] = {}
     if is_plain and protected:  # the rows have no names
-        more["allowed_features"] = [column.name not in protected for column in table.columns]
+        more["allowed_features"] = [column.name not in protected for column in schema.columns]
     if settings.leaves is None and settings.refine != "none":
         grown = _estimator(replace(settings, refine="none"), reference, more=more)
         path = grown.fit(rows, groups=groups).path_
         settings = replace(settings, leaves=suggested_leaves(path))
     model = _estimator(settings, reference, progress=console.shows_progress, more=more)
     model.fit(rows, groups=groups)
-    return model.with_columns(columns=table.columns) if is_plain else model
+    return model.with_columns(columns=schema.columns) if is_plain else model
 
 
-def fit_partitioned(table: PartitionedTable, settings: FitSettings, console: Console) -> ExKMC:
+def fit_partitioned(
+    rows: PartitionedRows, schema: FileSchema, settings: FitSettings, console: Console
+) -> ExKMC:
     """Fit a model to a table in parts; prints how long it will take."""
     from treemeans.cli.choose_engine import reading_threads
     from treemeans.partitioned.readers.pass_timer import PassTimer
 
-    check_clusters(settings.clusters, table.n_rows)
-    is_plain = table.is_all_numbers and settings.scale in ("auto", "none", "standard")
+    check_clusters(settings.clusters, schema.n_rows)
+    is_plain = schema.is_all_numbers and settings.scale in ("auto", "none", "standard")
     reference = None
     if is_plain:
-        reference = _kmeans_pipeline(table.n_rows, settings.clusters, settings.scale, settings.seed)
+        reference = _kmeans_pipeline(
+            schema.n_rows, settings.clusters, settings.scale, settings.seed
+        )
     model = _estimator(settings, reference, n_jobs=reading_threads())
-    with PassTimer(table.parts, console.note, console.shows_progress) as parts:
+    with PassTimer(rows, console.note, console.shows_progress) as parts:
         model.fit(parts)
-    return model.with_columns(columns=table.columns) if table.is_all_numbers else model
+    return model.with_columns(columns=schema.columns) if schema.is_all_numbers else model
 
 
 def _estimator(
@@ -189,7 +194,7 @@ def run(
     table = source.load(console, settings.scale, settings.clusters, protected=protected)
     fitted = _named(fit_model(table, settings, console), outputs.names)
     fitted = fitted.check_segments(table.X, random_state=settings.seed)
-    model = _print_and_save(fitted, table, settings, outputs.model, console)
+    model = _print_and_save(fitted, table.schema, settings, outputs.model, console)
     if outputs.report:
         write_report_file(model, outputs.report, outputs.rows, table.X, source.title, console)
 
@@ -203,17 +208,15 @@ def _run_partitioned(
 
     with open_large_file(
         source.path, source.options, dask=engine == "dask", shown=console.shows_progress
-    ) as table:
-        check_clusters(settings.clusters, table.n_rows)
-        console.note(f"{table.schema}\n")
-        fitted = _named(fit_partitioned(table, settings, console), outputs.names)
-        model = _print_and_save(fitted, table, settings, outputs.model, console)
+    ) as (rows, schema):
+        check_clusters(settings.clusters, schema.n_rows)
+        console.note(f"{schema.table}\n")
+        fitted = _named(fit_partitioned(rows, schema, settings, console), outputs.names)
+        model = _print_and_save(fitted, schema, settings, outputs.model, console)
         if outputs.report:
-            sample = table.parts.map_reduce(
-                SummarizeRows(_REPORT_ROWS, accepts_missing=True)
-            ).sample
+            sample = rows.map_reduce(SummarizeRows(_REPORT_ROWS, accepts_missing=True)).sample
             write_report_file(model, outputs.report, outputs.rows, sample, source.title, console)
-            if table.n_rows > _REPORT_ROWS:
+            if schema.n_rows > _REPORT_ROWS:
                 console.note(f"Its histograms are of {_REPORT_ROWS:,} rows, drawn evenly from all.")
 
 
@@ -223,7 +226,7 @@ def _named(model: ExKMC, names: str | None) -> ExKMC:
 
 def _print_and_save(
     fitted: ExKMC,
-    table: LoadedTable | PartitionedTable,
+    schema: FileSchema,
     settings: FitSettings,
     out: str | None,
     console: Console,
@@ -232,10 +235,10 @@ def _print_and_save(
     suggested = suggested_leaves(fitted.path_)
     model = fitted if settings.leaves else fitted.with_leaves(suggested)
     rules = model.rules()
-    console.print(_first_line(table, settings))
+    console.print(_first_line(schema, settings))
     console.print(f"\n{rules}\n")
     print_path(fitted, suggested, model.n_leaves_, console)
-    console.print_json(lambda: summary(model, fitted.path_, rules, table))
+    console.print_json(lambda: summary(model, fitted.path_, rules, schema))
     if out:
         model.save(out)
         interrupt.wrote(out)
@@ -253,12 +256,12 @@ def _alone(model: ExKMC) -> str:
     return f" {leaves}, whose values can be worked out from the file."
 
 
-def _first_line(table: LoadedTable | PartitionedTable, settings: FitSettings) -> str:
+def _first_line(schema: FileSchema, settings: FitSettings) -> str:
     how = "on scaled columns; the rules are in your own units"
     if settings.scale == "none":
         how = "on the columns as they are"
-    elif table.is_all_numbers and settings.scale in ("auto", "standard"):
+    elif schema.is_all_numbers and settings.scale in ("auto", "standard"):
         how = "on standardised columns; the rules are in your own units"
-    names = {column.source or column.name for column in table.columns}
+    names = {column.source or column.name for column in schema.columns}
     columns = f"{len(names)} column{'' if len(names) == 1 else 's'}"
-    return f"{table.n_rows:,} rows and {columns}, clustered {how}."
+    return f"{schema.n_rows:,} rows and {columns}, clustered {how}."

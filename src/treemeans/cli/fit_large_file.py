@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from treemeans.cli.choose_engine import reading_threads
-from treemeans.columns import Columns
-from treemeans.columns.table_schema import TableSchema
 from treemeans.files.file_errors import InputError, quoted, quoted_path
 from treemeans.files.file_schema import FileSchema, ReadOptions, infer_schema, refuse_problems
 from treemeans.files.read_table import decimal_mark, read_batches
@@ -41,45 +38,6 @@ from treemeans.progress import Progress
 _ROWS_PER_TASK = 1 << 16  # rows that are read at once to infer the columns
 
 
-@dataclass(frozen=True)
-class PartitionedTable:
-    """A table in parts, as numbers.
-
-    Attributes
-    ----------
-    parts : its rows as numbers
-    encoding : how they are made from the columns of the file
-    """
-
-    parts: PartitionedRows
-    encoding: FileSchema
-
-    @property
-    def columns(self) -> Columns:
-        """Description of the columns of X."""
-        return self.encoding.columns
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that are used."""
-        return self.encoding.n_rows
-
-    @property
-    def n_dropped(self) -> int:
-        """Number of rows that are dropped."""
-        return self.encoding.n_dropped
-
-    @property
-    def schema(self) -> TableSchema:
-        """How each column is used."""
-        return self.encoding.table
-
-    @property
-    def is_all_numbers(self) -> bool:
-        """Whether it has neither categories nor missing values."""
-        return self.encoding.is_all_numbers
-
-
 class EncodingConverter(BatchConverter):
     """Converts batches with a table encoding."""
 
@@ -100,8 +58,8 @@ class EncodingConverter(BatchConverter):
 @contextmanager
 def open_large_file(
     path: str, options: ReadOptions, *, dask: bool = False, shown: bool = False
-) -> Iterator[PartitionedTable]:
-    """Open a file as a table in parts; other formats are converted to Parquet first.
+) -> Iterator[tuple[PartitionedRows, FileSchema]]:
+    """Open a file as rows in parts, with what was found of it; others are converted to Parquet.
 
     ``dask``: whether Dask reads it. ``shown``: whether a progress bar may be shown.
     """
@@ -120,7 +78,7 @@ def open_large_file(
         parts = ParquetPartitions(
             split_into_read_tasks(fragments, converter.rows_per_partition()), converter
         )
-        yield PartitionedTable(stack.enter_context(_on_dask(parts)) if dask else parts, encoding)
+        yield stack.enter_context(_on_dask(parts)) if dask else parts, encoding
 
 
 def _infer(

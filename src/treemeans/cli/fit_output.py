@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,11 @@ from treemeans import ExKMC
 from treemeans.cli import interrupt
 from treemeans.cli.console import Console
 from treemeans.cli.fit_settings import MOST_LEAVES
-from treemeans.cli.load_table import LoadedTable
 from treemeans.cli.output_files import report_written
 from treemeans.columns.number_text import finite_or_none
 from treemeans.explain.rules import Rules
 from treemeans.explain.suggest_leaves import is_at_the_end, suggested_leaves
-
-if TYPE_CHECKING:
-    from treemeans.cli.fit_large_file import PartitionedTable
+from treemeans.files.file_schema import FileSchema
 
 
 def print_path(fitted: ExKMC, suggested: int, n_leaves: int, console: Console) -> None:
@@ -49,12 +46,12 @@ def print_path(fitted: ExKMC, suggested: int, n_leaves: int, console: Console) -
 
 
 def summary(
-    model: ExKMC, path: NDArray[np.void], rules: Rules, table: LoadedTable | PartitionedTable
+    model: ExKMC, path: NDArray[np.void], rules: Rules, schema: FileSchema
 ) -> dict[str, Any]:
     """The result of a fit, for JSON; ``path`` is that of all sizes that were grown."""
     return {
-        "n_rows": table.n_rows,
-        "n_rows_dropped": table.n_dropped,
+        "n_rows": schema.n_rows,
+        "n_rows_dropped": schema.n_dropped,
         "n_leaves": model.n_leaves_,
         "cost": model.inertia_,
         "reference_cost": model.reference_inertia_,
@@ -71,7 +68,7 @@ def summary(
                 "missing": plan.n_missing,
                 "becomes": plan.becomes,
             }
-            for plan in table.schema.plans
+            for plan in schema.table.plans
         ],
     }
 

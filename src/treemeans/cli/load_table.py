@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.cli.console import Console
-from treemeans.columns import Columns
 from treemeans.columns.encoded_table import EncodedFrame
-from treemeans.columns.table_schema import TableSchema
 from treemeans.files.file_errors import InputError
 from treemeans.files.file_schema import FileSchema, ReadOptions, infer_schema, refuse_problems
 from treemeans.files.read_table import decimal_mark, read_table
@@ -26,34 +24,17 @@ class LoadedTable:
 
     Attributes
     ----------
-    encoded : the table, with what each column is
-    is_all_numbers : whether it has neither categories nor missing values
-    n_dropped : rows that were dropped
+    schema : what was found of the file
+    encoded : the rows
     """
 
+    schema: FileSchema
     encoded: EncodedFrame
-    is_all_numbers: bool
-    n_dropped: int = 0
 
     @property
     def X(self) -> NDArray[np.float64]:  # noqa: N802
-        """The rows."""
+        """The rows as numbers."""
         return self.encoded.X
-
-    @property
-    def columns(self) -> Columns:
-        """The columns of X."""
-        return self.encoded.columns
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of X."""
-        return len(self.encoded.X)
-
-    @property
-    def schema(self) -> TableSchema:
-        """How each column is used."""
-        return self.encoded.schema
 
 
 @dataclass(frozen=True)
@@ -101,10 +82,11 @@ class TableInput:
         check_clusters(clusters, schema.n_rows)
         if as_numbers:
             console.note(f"{schema.table}\n")
-            return LoadedTable(schema.as_one_hot().encoded(table), True, schema.n_dropped)
+            schema = schema.as_one_hot()
+            return LoadedTable(schema, schema.encoded(table))
         encoded = schema.encoded(table)
         print_schema(schema, encoded.X, scale, console, protected)
-        return LoadedTable(encoded, schema.is_all_numbers, schema.n_dropped)
+        return LoadedTable(schema, encoded)
 
 
 def print_schema(

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from treemeans.columns.column import Column, Columns
+from treemeans.columns.column import Column, Columns, one_hot_columns
 from treemeans.columns.dates import duration_text, from_count
 from treemeans.columns.number_text import (
     decimals_to_compare,
@@ -48,10 +48,7 @@ class Reader:
         self._gaps = _gaps(tree)
         self._first: dict[int, int] = {}
         self._may_be_missing = set(tree.feature[tree.missing_left >= 0].tolist())
-        self._sources: dict[str, list[int]] = {}
-        for i, column in enumerate(columns):
-            if column.kind == "category":
-                self._sources.setdefault(column.source, []).append(i)
+        self._sources = one_hot_columns(columns)
 
     def sides(self, node: int) -> tuple[str, str]:
         """The condition to go left at a cut, and the one to go right."""

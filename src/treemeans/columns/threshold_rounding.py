@@ -8,7 +8,6 @@ tree that is not rounded only show its thresholds with fewer digits (``shorten_n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
@@ -60,9 +59,10 @@ def shorten_date(threshold: float, below: float, above: float, unit: str) -> flo
         when = from_count(threshold, unit)
     except ValueError:  # outside the calendar
         return threshold
-    for floor in (_minute, _second):
-        if below <= to_count(floor(when), unit) < above:
-            return to_count(floor(when), unit)
+    for period in ("minute", "second"):
+        short = to_count(_start(when, period), unit)
+        if below <= short < above:
+            return short
     return threshold
 
 
@@ -138,10 +138,10 @@ def shortest_date(threshold: float, below: float, above: float, unit: str) -> fl
         middle, last = from_count((below + above) / 2, unit), from_count(above, unit)
     except ValueError:  # outside the calendar
         return threshold
-    for floor, step in _PERIODS:
-        start = floor(middle)
+    for period, (step, _) in _PERIODS.items():
+        start = _start(middle, period)
         # The calendar ends with the year 9999: its last year, day, ... has no successor.
-        following = [floor(start + step)] if datetime.max - start >= step else []
+        following = [_start(start + step, period)] if datetime.max - start >= step else []
         for candidate in (start, *following):
             if candidate <= last and below < to_count(candidate, unit) < above:
                 return to_count(candidate, unit)
@@ -158,36 +158,20 @@ def _finite_range(threshold: float, below: float, above: float) -> tuple[float, 
     return below, above
 
 
-def _second(when: datetime) -> datetime:
-    return when.replace(microsecond=0)
+# Of each period, a step from its start that leads into the next one; and the fields of a moment
+# that are at their least where it starts: its own, and those of all periods below it in the list.
+_PERIODS = {
+    "year": (timedelta(days=366), {"month": 1}),
+    "month": (timedelta(days=31), {"day": 1}),
+    "day": (timedelta(days=1), {"hour": 0}),
+    "hour": (timedelta(hours=1), {"minute": 0}),
+    "minute": (timedelta(minutes=1), {"second": 0}),
+    "second": (timedelta(seconds=1), {"microsecond": 0}),
+}
 
 
-def _minute(when: datetime) -> datetime:
-    return _second(when).replace(second=0)
-
-
-def _hour(when: datetime) -> datetime:
-    return _minute(when).replace(minute=0)
-
-
-def _day(when: datetime) -> datetime:
-    return _hour(when).replace(hour=0)
-
-
-def _month(when: datetime) -> datetime:
-    return _day(when).replace(day=1)
-
-
-def _year(when: datetime) -> datetime:
-    return _month(when).replace(month=1)
-
-
-# The start of the period that holds a moment, and a step from there that leads into the next.
-_PERIODS: tuple[tuple[Callable[[datetime], datetime], timedelta], ...] = (
-    (_year, timedelta(days=366)),
-    (_month, timedelta(days=31)),
-    (_day, timedelta(days=1)),
-    (_hour, timedelta(hours=1)),
-    (_minute, timedelta(minutes=1)),
-    (_second, timedelta(seconds=1)),
-)
+def _start(when: datetime, period: str) -> datetime:
+    """The start of the year, month, ... that holds a moment."""
+    for each in list(_PERIODS)[list(_PERIODS).index(period) :]:
+        when = when.replace(**_PERIODS[each][1])  # type: ignore[arg-type]
+    return when

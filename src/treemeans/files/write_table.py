@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import pyarrow as pa
 from pyarrow import ipc, types
@@ -21,19 +21,6 @@ from treemeans.files.file_formats import FileFormat, format_from_name
 
 # A row group of a Parquet file is written when it has so many rows or bytes.
 _GROUP_ROWS, _GROUP_BYTES = 1 << 18, 1 << 26
-
-
-class _BatchWriter(Protocol):
-    """Writer of one format to an open file."""
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Write some rows."""
-
-    def close(self) -> None:
-        """Write the rest."""
-
-    def abandon(self) -> None:
-        """Release the file, whose content will not be used."""
 
 
 class TableWriter:
@@ -166,6 +153,10 @@ def with_column(batch: pa.RecordBatch, name: str, values: Any) -> pa.RecordBatch
     return pa.RecordBatch.from_arrays([*batch.columns, array], schema=schema)
 
 
+# Writers of one format to an open file: ``close`` writes the rest, ``abandon`` releases the file,
+# whose content will not be used.
+
+
 class _TextWriter:
     def __init__(self, file: Any, schema: pa.Schema, delimiter: str) -> None:
         self._file = file
@@ -230,6 +221,9 @@ class _ArrowWriter:
 
     def abandon(self) -> None:
         self._writer.close()
+
+
+_BatchWriter = _TextWriter | _ParquetWriter | _ArrowWriter
 
 
 def _writer_for(file_format: FileFormat, file: Any, schema: pa.Schema) -> _BatchWriter:

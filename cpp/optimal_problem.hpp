@@ -51,7 +51,8 @@ struct Answer {
 };
 
 struct RowSet {
-  std::vector<std::uint32_t> rows;  // ascending
+  std::vector<std::uint32_t> rows;       // ascending
+  std::vector<std::uint32_t> low, high;  // least and largest rank that its cuts allow, by feature
   std::array<std::uint64_t, 2> hash{};
 };
 

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "optimal_bounds.hpp"
 #include "optimal_node.hpp"
 #include "optimal_problem.hpp"
 #include "optimal_side_cuts.hpp"
@@ -40,7 +41,7 @@ class ExactTree {
   using Value = typename Cost::Value;
 
   ExactTree(const Problem<Cost>& problem, Value slack)
-      : problem_(problem), cost_(problem.cost), slack_(slack) {
+      : problem_(problem), cost_(problem.cost), slack_(slack), known_(problem.n_features) {
     std::mt19937_64 random(20200603);
     signs_.resize(problem.n_rows);
     for (auto& sign : signs_) sign = {random(), random()};
@@ -56,6 +57,8 @@ class ExactTree {
     RowSet all;
     all.rows.resize(problem_.n_rows);
     for (std::int64_t i = 0; i < problem_.n_rows; ++i) all.rows[i] = static_cast<std::uint32_t>(i);
+    all.low.assign(problem_.n_features, 0);
+    all.high.assign(problem_.n_distinct, problem_.n_distinct + problem_.n_features);
     for (const auto& sign : signs_) all.hash[0] ^= sign[0], all.hash[1] ^= sign[1];
     return best_tree(all, n_leaves, max_depth, target, problem_.min_weight > 0.0);
   }
@@ -138,6 +141,11 @@ class ExactTree {
     Node<Cost> node(problem_, set);
     Answer<Value> best{node.leaf(), true, nullptr};
     if (best.bound <= slack_ || set.rows.size() < 2) return best;
+    Value most_cost = 0;
+    if constexpr (std::is_integral_v<Value>) most_cost = node.most();
+    charge(static_cast<double>(known_.size()));
+    if (const auto bound = known_.find(set, most_cost, n_leaves, max_depth, target))
+      return settled(best, target, *bound);
     node.make_lines(limited);
     node.bound_pairs();
     charge(node.work);
@@ -156,7 +164,18 @@ class ExactTree {
         if (l <= most && n_leaves - l <= most)
           bisect(search, sides, l, line.first - 1, line.last + 1, Value{0}, Value{0});
     }
-    return settled(search.best, target, search.floor);
+    const Answer<Value> answer = settled(search.best, target, search.floor);
+    if (!limited) remember(node, answer.bound, most_cost, n_leaves, max_depth);
+    return answer;
+  }
+
+  void remember(const Node<Cost>& node, Value bound, Value most, int n_leaves, int max_depth) {
+    typename KnownBounds<Value>::Entry entry{bound, most, node.set->low, node.set->high, {}, {}};
+    for (const auto& line : node.lines) {
+      entry.tight_low.push_back(line.ranks.front());
+      entry.tight_high.push_back(line.ranks.back());
+    }
+    known_.add(n_leaves, max_depth, std::move(entry));
   }
 
   struct Search {
@@ -395,6 +414,9 @@ class ExactTree {
       sides[0].hash[0] ^= signs_[row][0];
       sides[0].hash[1] ^= signs_[row][1];
     }
+    for (int i = 0; i < 2; ++i) sides[i].low = set.low, sides[i].high = set.high;
+    sides[0].high[f] = rank;
+    sides[1].low[f] = rank + 1;
     for (int i = 0; i < 2; ++i) sides[1].hash[i] = set.hash[i] ^ sides[0].hash[i];
   }
 
@@ -411,6 +433,7 @@ class ExactTree {
   std::vector<std::array<std::uint64_t, 2>> signs_;
   CenterSets sets_;
   std::unordered_map<Key, Answer<Value>, KeyHash> cache_;
+  KnownBounds<Value> known_;
   std::function<void(double)> pause_;
   double work_ = 0.0, paused_ = 0.0;
 };

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import inertia, quality, speed, speed_against, whole_fit
+from benchmarks import inertia, quality, rivals, speed, speed_against, whole_fit
 from benchmarks.methods import METHODS, OTHER_PACKAGES
 from benchmarks.problems import PROBLEMS, kmeans_cost, reference
 from benchmarks.quality import Plan, Results
@@ -144,3 +144,33 @@ def test_two_builds_are_timed_in_turns(capsys):
 )
 def test_targets(at_least, measured, verdict):
     assert Target("x", "y", 3.0, at_least, measured).verdict == verdict
+
+
+def test_tables_of_rivals_and_their_targets():
+    others = dict.fromkeys(rivals.RIVALS, 0.5) | {"seconds": 4.0}
+    kept = {
+        "digits-raw": {
+            "1": others | {"IMM, expanded": 0.2, "search 0": 0.1, "search 1": 0.08},
+            "2": others | {"IMM, expanded": 0.1, "search 0": 0.04, "search 1": 0.04},
+        },
+        "iris-raw": {
+            "1": others | {"IMM, expanded": 0.1, "search 0": 0.06, "search 1": 0.06},
+            "2": others | {"IMM, expanded": 0.001, "search 0": 0.001, "search 1": 0.0005},
+        },
+        "wine-raw": {"error": "failed"},
+    }
+    made = rivals.summary(kept)
+    ratios = [row[-2] for row in made.tables["excess"].rows]
+    assert ratios == ["0.450", "0.400", "0.600", "-"]
+    means = {tuple(row[:2]): row[2:] for row in made.tables["means"].rows}
+    assert means["all", "all"] == ["4", "3", "0.483", "0.600", "3", "0.0667"]
+    assert means["all", "1 k"][2] == "0.525"
+    assert means["tuned on", "all"][2] == "0.425"
+    assert means["not tuned on", "2 k"] == ["1", "0", "-", "-", "0", "-"]
+    verdicts = {row[0]: row[-1] for row in made.tables["targets"].rows}
+    assert verdicts["8 searches"] == "met"
+    assert verdicts["k leaves"] == "missed"
+    kept["digits-raw"]["2"]["Kauri"] = 0.03
+    assert rivals.summary(kept).tables["targets"].rows[0][3:] == ["2.00", "missed"]
+    nothing = rivals.summary({})
+    assert {row[-1] for row in nothing.tables["targets"].rows} == {"not measured"}

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "known_width.hpp"
 #include "optimal_cost.hpp"
 #include "optimal_tree.hpp"
 
@@ -123,15 +124,23 @@ void bind_solver(nb::module_& m, const std::string& name) {
       .def_prop_ro("work", &Solver::work);
 }
 
+template <int W>
+void bind_regret_solver(nb::module_& m, const std::string& name) {
+  if constexpr (known_width<W> == W)
+    bind_solver<RegretCost<W>>(m, name);
+  else
+    m.attr(name.c_str()) = m.attr("RegretSolver");
+}
+
 }  // namespace
 
 void bind_optimal(nb::module_& m) {
-  bind_solver<RegretCost<2>>(m, "RegretSolver2");
-  bind_solver<RegretCost<4>>(m, "RegretSolver4");
-  bind_solver<RegretCost<8>>(m, "RegretSolver8");
-  bind_solver<RegretCost<16>>(m, "RegretSolver16");
-  bind_solver<RegretCost<24>>(m, "RegretSolver24");
-  bind_solver<RegretCost<0>>(m, "RegretSolver");
+  bind_regret_solver<0>(m, "RegretSolver");
+  bind_regret_solver<2>(m, "RegretSolver2");
+  bind_regret_solver<4>(m, "RegretSolver4");
+  bind_regret_solver<8>(m, "RegretSolver8");
+  bind_regret_solver<16>(m, "RegretSolver16");
+  bind_regret_solver<24>(m, "RegretSolver24");
   bind_solver<SquaresCost>(m, "SquaresSolver");
 }
 

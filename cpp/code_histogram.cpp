@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edges.hpp"
+#include "known_width.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -126,29 +127,29 @@ template <class Code>
 void sum_codes(const CodedRows<Code>& rows, const std::int64_t* values, const LineSums& out) {
   switch (out.k) {
     case 2:
-      return sum_by_width<2>(rows, values, out);
+      return sum_by_width<known_width<2>>(rows, values, out);
     case 3:
-      return sum_by_width<3>(rows, values, out);
+      return sum_by_width<known_width<3>>(rows, values, out);
     case 4:
-      return sum_by_width<4>(rows, values, out);
+      return sum_by_width<known_width<4>>(rows, values, out);
     case 5:
-      return sum_by_width<5>(rows, values, out);
+      return sum_by_width<known_width<5>>(rows, values, out);
     case 6:
-      return sum_by_width<6>(rows, values, out);
+      return sum_by_width<known_width<6>>(rows, values, out);
     case 7:
-      return sum_by_width<7>(rows, values, out);
+      return sum_by_width<known_width<7>>(rows, values, out);
     case 8:
-      return sum_by_width<8>(rows, values, out);
+      return sum_by_width<known_width<8>>(rows, values, out);
     case 10:
-      return sum_by_width<10>(rows, values, out);
+      return sum_by_width<known_width<10>>(rows, values, out);
     case 12:
-      return sum_by_width<12>(rows, values, out);
+      return sum_by_width<known_width<12>>(rows, values, out);
     case 16:
-      return sum_by_width<16>(rows, values, out);
+      return sum_by_width<known_width<16>>(rows, values, out);
     case 20:
-      return sum_by_width<20>(rows, values, out);
+      return sum_by_width<known_width<20>>(rows, values, out);
     case 32:
-      return sum_by_width<32>(rows, values, out);
+      return sum_by_width<known_width<32>>(rows, values, out);
     default:
       return sum_by_width<0>(rows, values, out);
   }

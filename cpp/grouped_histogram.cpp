@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "edges.hpp"
+#include "known_width.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -112,13 +113,13 @@ void grouped_histogram(const Points& points, const GroupedRows& rows,
                        const GroupedBins& out) {
   switch (rows.K) {
     case 4:
-      return sum_by_width<4>(points, rows, requests, filter, out);
+      return sum_by_width<known_width<4>>(points, rows, requests, filter, out);
     case 8:
-      return sum_by_width<8>(points, rows, requests, filter, out);
+      return sum_by_width<known_width<8>>(points, rows, requests, filter, out);
     case 12:
-      return sum_by_width<12>(points, rows, requests, filter, out);
+      return sum_by_width<known_width<12>>(points, rows, requests, filter, out);
     case 16:
-      return sum_by_width<16>(points, rows, requests, filter, out);
+      return sum_by_width<known_width<16>>(points, rows, requests, filter, out);
     default:
       return sum_by_width<0>(points, rows, requests, filter, out);
   }

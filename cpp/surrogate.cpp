@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "known_width.hpp"
 #include "parallel.hpp"
 #include "partition.hpp"
 #include "score.hpp"
@@ -162,17 +163,17 @@ std::optional<Cut> least_surrogate_cut(const Bins& bins, const Points& points, c
   };
   switch (K) {
     case 4:
-      return run(std::integral_constant<int, 4>());
+      return run(std::integral_constant<int, known_width<4>>());
     case 8:
-      return run(std::integral_constant<int, 8>());
+      return run(std::integral_constant<int, known_width<8>>());
     case 12:
-      return run(std::integral_constant<int, 12>());
+      return run(std::integral_constant<int, known_width<12>>());
     case 16:
-      return run(std::integral_constant<int, 16>());
+      return run(std::integral_constant<int, known_width<16>>());
     case 24:
-      return run(std::integral_constant<int, 24>());
+      return run(std::integral_constant<int, known_width<24>>());
     case 32:
-      return run(std::integral_constant<int, 32>());
+      return run(std::integral_constant<int, known_width<32>>());
     default:
       return run(std::integral_constant<int, 0>());
   }

@@ -372,7 +372,7 @@ def _largest(X: Any) -> float:
 
 
 def check_enough_rows(n_rows: int, n_clusters: int) -> None:
-    """As many rows as clusters."""
+    """Refuse fewer rows than clusters."""
     if n_rows < n_clusters:
         raise ValueError(f"n_samples={n_rows} should be >= n_clusters={n_clusters}.")
 
@@ -384,7 +384,7 @@ def refuse_not_finite(X: Any) -> NoReturn:
 
 
 def refuse_training_rows(X: Any) -> NoReturn:
-    """The same of an array to be fitted, and where its first missing value is."""
+    """Say what a table of training rows holds that is no number, and where it is first missing."""
     if not sparse.issparse(X) and np.isnan(X).any():
         row, column = np.argwhere(np.isnan(X))[0]
         raise ValueError(

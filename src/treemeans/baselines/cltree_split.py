@@ -97,11 +97,11 @@ class Regions:
     before: Floats
 
     def only(self, which: NDArray[np.bool_]) -> Regions:
-        """Some of them."""
+        """The regions at the places where ``which`` is true."""
         return Regions(*(part[which] for part in self._parts()))
 
     def where(self, which: NDArray[np.bool_], other: Regions) -> Regions:
-        """These where ``which`` says so, ``other`` elsewhere."""
+        """These regions where ``which`` is true, and those of ``other`` elsewhere."""
         pairs = zip(self._parts(), other._parts(), strict=True)
         return Regions(*(np.where(which, here, there) for here, there in pairs))
 

@@ -94,7 +94,7 @@ def _infer(
 
 @contextmanager
 def _on_dask(parts: ParquetPartitions) -> Iterator[PartitionedRows]:
-    """The same parts for Dask, with no more threads than there is memory for."""
+    """Parquet partitions read by Dask, with no more threads than there is memory for."""
     import dask
 
     from treemeans.partitioned.readers.dask_parquet import DaskParquetPartitions

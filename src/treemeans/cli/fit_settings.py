@@ -45,7 +45,7 @@ class ClusterSettings:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those that are given."""
+        """The limits that are given, by the names that `ExKMC` has for them."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 

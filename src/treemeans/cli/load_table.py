@@ -46,7 +46,7 @@ class TableInput:
 
     @property
     def title(self) -> str:
-        """Its name, for the report."""
+        """Name of the file, for the report."""
         return "Standard input" if self.path == "-" else Path(self.path).name
 
     def load(

@@ -242,7 +242,7 @@ ColumnKinds = Annotated[Any, OptionGroup(_column_kinds)]
 Printing = Annotated[Console, OptionGroup(_console)]
 """Where results go: ``--quiet`` and ``--json``."""
 Notes = Annotated[Console, OptionGroup(_notes)]
-"""The same of a command whose result is a file: ``--quiet``."""
+"""Where notes of a command go whose result is a file: ``--quiet``."""
 
 
 def comma_separated(names: str | None) -> list[str] | None:

@@ -156,7 +156,7 @@ class Column:
 
     @property
     def title(self) -> str:
-        """Its name where there is no condition on it."""
+        """Name of the column where there is no condition on it."""
         return f"{self.source} = {self.value}" if self.kind == "category" else self.name
 
 

@@ -41,7 +41,7 @@ class ProtectedColumn:
         return percent(self.revealed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """The column and how much of it is revealed, as plain values."""
         return {"column": self.column, "revealed": self.revealed}
 
 
@@ -74,7 +74,7 @@ class GroupShare:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values; None for the share of a cluster without rows."""
+        """The group, its limits and shares as plain values; None for a cluster without rows."""
         shares = [finite_or_none(share) for share in self.shares]
         return {
             "column": self.column,

@@ -233,7 +233,7 @@ def short_number(first: float, last: float, *, up: bool) -> float:
 
 
 def _short_time(first: float, last: float, unit: str, *, up: bool) -> float:
-    """The same for times: a whole day, hour, minute or second, if one fits."""
+    """A whole day, hour, minute or second between two times, the longest of these that fits."""
     border, rounding = (first, math.ceil) if up else (last, math.floor)
     for periods in _PERIODS:
         whole = rounding(Fraction(border) * periods / PER_DAY[unit])

@@ -72,14 +72,14 @@ class UnseenCategories:
                 self._categories[source] = [columns[i].value for i in members]
 
     def named(self, names: Mapping[str, Mapping[int, str]]) -> UnseenCategories:
-        """The same, with the categories that rows have, by source and number of the row."""
+        """These unseen categories with their names, by source and number of the row."""
         found = UnseenCategories.__new__(UnseenCategories)
         found._categories, found._rows, found._names = self._categories, self._rows, names
         found._beyond = self._beyond
         return found
 
     def first(self, n_rows: int) -> UnseenCategories:
-        """The same for the first rows only."""
+        """The unseen categories of the first rows only."""
         found = self.named(self._names)
         found._rows = {source: rows[:n_rows] for source, rows in self._rows.items()}
         return found

@@ -46,7 +46,7 @@ _HEAD = 64  # values that are looked at first
 
 
 def formats_that_hold(stripped: Any, formats: Sequence[str]) -> tuple[str, ...]:
-    """Those of the formats in which all the values, of which none is missing, are dates."""
+    """The formats in which all values are dates; no value is missing."""
     head = stripped.slice(0, _HEAD)
     found = [each for each in formats if parse_dates(head, each) is not None]
     if len(stripped) > _HEAD:

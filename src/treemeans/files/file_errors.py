@@ -11,7 +11,7 @@ _MAX_NAMES = 8  # names in a sentence
 # Escape sequences begin with these; tabs and line breaks are text.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")
-"""The same in UTF-8, except the carriage return before a line break."""
+"""Control characters in UTF-8, except the carriage return before a line break."""
 
 
 class InputError(Exception):

@@ -166,7 +166,7 @@ class FileSchema:
         return EncodedFrame(X, self.table, self.columns, frame.to_native())
 
     def as_one_hot(self) -> FileSchema:
-        """The same with a column of 0 and 1 for each category."""
+        """The schema with a column of 0 and 1 for each category."""
         return replace(self, columns=tuple(c for column in self.columns for c in _one_hot(column)))
 
 

@@ -174,7 +174,7 @@ def _write_categories(record: FitResult) -> list[dict[str, Any]]:
 def _read_categories(
     entries: Entries, columns: Columns, n_leaves: int
 ) -> tuple[CategoryCounts, ...]:
-    """The same; files of earlier releases, and of tables of numbers, have none."""
+    """Weights by category; files of earlier releases, and of tables of numbers, have none."""
     if not entries.has("categories"):
         return ()
     found = []
@@ -290,7 +290,7 @@ def _write_groups(groups: GroupFigures) -> dict[str, Any]:
 
 
 def _read_groups(entries: Entries, n_sizes: int, n_clusters: int) -> GroupFigures | None:
-    """The same; files without limits on clusters, and those of earlier releases, have none."""
+    """Shares of groups; files without limits on clusters, or of earlier releases, have none."""
     if not entries.has("groups"):
         return None
     entry = entries.within("groups")

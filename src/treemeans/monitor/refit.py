@@ -48,30 +48,28 @@ def refit_model(
     reference: Any,
 ) -> Any:
     """A model of the same parameters on new rows; parameters are those of ``model.refit``."""
-    if not isinstance(X, EncodedFrame):
-        _check_rows(X)
+    if not isinstance(X, EncodedFrame) and as_partitioned(X, None) is not None:
+        raise ValueError("refit needs rows in memory; pass an array or frame, or a sample of them.")
     _check(model, n_clusters, keep_structure)
     record: FitResult = model._fit_result
     old = _reference(record.reference, reference)
     table = encode_new(model, X)
-    rows, raw = (table.X, table.raw) if isinstance(table, EncodedFrame) else (_numbers(model, X), X)
+    if isinstance(table, EncodedFrame):
+        rows, raw = table.X, table.raw
+    else:
+        rows, raw = model._validate(X, reset=False), X
     weights = check_weights(rows, sample_weight)
     k = old.n_clusters if n_clusters is None else int(n_clusters)
     check_enough_rows(rows.shape[0], k)
     space = _space(old, rows, raw)
     centers = move_centers(space, weights, old.centers, k, old.cost)
     pairs = match_on_centers(old.centers, centers)
-    if shared is not None and _is_moved(centers, old.centers):
+    if shared is not None and not np.array_equal(centers, old.centers):
         pairs = _match_on_shared(model, old, centers, shared)
     order, pairs = _in_places(pairs, old.n_clusters, k)
     new = replace(old, centers=centers[order])
     fitted = _fit(model, table, sample_weight, new, k, keep_structure, (rows, space, weights))
     return _finished(model, fitted, rows, pairs)
-
-
-def _check_rows(X: Any) -> None:
-    if as_partitioned(X, None) is not None:
-        raise ValueError("refit needs rows in memory; pass an array or frame, or a sample of them.")
 
 
 def _check(model: Any, n_clusters: Any, keep_structure: bool) -> None:
@@ -136,10 +134,6 @@ def with_categories(columns: Columns, unseen: UnseenValues) -> Columns:
     return tuple(found)
 
 
-def _numbers(model: Any, X: Any) -> Any:
-    return model._validate(X, reset=False)
-
-
 def _space(old: Reference, rows: Any, raw: Any) -> Any:
     if old.pipeline is None and isinstance(rows, np.ndarray) and np.isnan(rows).any():
         raise ValueError(
@@ -147,10 +141,6 @@ def _space(old: Reference, rows: Any, raw: Any) -> Any:
             "distance for them; fill them in, or fit a new model."
         )
     return rows if old.pipeline is None else old.space(rows, raw)
-
-
-def _is_moved(centers: Floats, old: Floats) -> bool:
-    return centers.shape != old.shape or not np.array_equal(centers, old)
 
 
 def _match_on_shared(model: Any, old: Reference, centers: Floats, shared: Any) -> Pairs:

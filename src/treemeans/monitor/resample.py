@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -92,24 +93,22 @@ class Resampler:
             return self._setup.reference.centers
         rows = self._rows.some(drawn, weights)
         if len(drawn) <= _SAMPLE:
-            found = min(self._runs(rows, rng), key=_cost)
+            found = min(self._runs(rows, rng), key=attrgetter("cost"))
         else:
             some = np.sort(rng.choice(drawn, min(max(_SAMPLE, 20 * k), len(drawn)), replace=False))
             warm, *fresh = self._runs(self._rows.some(some, weights), rng)
             better = [one.centers for one in fresh if one.cost < warm.cost * (1.0 - _BETTER)]
             starts = [self._start, *better[:1]]
-            found = min((rows.run(start, _FINISH_ROUNDS) for start in starts), key=_cost)
+            found = min(
+                (rows.run(start, _FINISH_ROUNDS) for start in starts), key=attrgetter("cost")
+            )
         return np.asarray(found.centers, dtype=np.float64) + self._rows.shift
 
     def _runs(self, rows: WarmRows, rng: np.random.Generator) -> list[Clustering]:
         """K-means from the model's centers, then from fresh ones, the best of these first."""
         starts = rows.starts(len(self._start), _FRESH_STARTS, rng)
-        fresh = sorted((rows.run(start, _ROUNDS) for start in starts), key=_cost)
+        fresh = sorted((rows.run(start, _ROUNDS) for start in starts), key=attrgetter("cost"))
         return [rows.run(self._start, _ROUNDS), *fresh]
-
-
-def _cost(one: Clustering) -> float:
-    return one.cost
 
 
 def in_threads(

@@ -146,13 +146,16 @@ def move_centers(
     with one_thread():
         if n_clusters == len(centers):
             found = warm.run(_or_fresh(warm, start), _MOST_ROUNDS)
-            if _cost_at(warm, start) - found.cost <= TOLERANCE * found.cost:
+            least = warm.prices(start).min(axis=1)
+            before = float(warm.weights.astype(np.float64) @ least)
+            if before - found.cost <= TOLERANCE * found.cost:
                 return np.array(centers)
         elif n_clusters > len(centers):
             more = _more(warm, start, n_clusters)
             found = warm.run(_or_fresh(warm, more), _MOST_ROUNDS)
         else:
-            sizes = _weights(warm, warm.run(start, 1).labels)
+            labels = warm.run(start, 1).labels
+            sizes = np.bincount(labels, warm.weights).astype(np.float64)
             fewer = _fewer(start, sizes, n_clusters)
             found = warm.run(_or_fresh(warm, fewer), _MOST_ROUNDS)
     return np.asarray(found.centers, dtype=np.float64) + warm.shift
@@ -171,14 +174,6 @@ def _or_fresh(rows: WarmRows, start: Floats) -> Floats:
     if fresh.cost < (1.0 - BETTER) * warm.cost:
         return np.asarray(fresh.centers, dtype=np.float64)
     return start
-
-
-def _cost_at(rows: WarmRows, centers: Floats) -> float:
-    return float(rows.weights.astype(np.float64) @ rows.prices(centers).min(axis=1))
-
-
-def _weights(rows: WarmRows, labels: NDArray[np.int32]) -> Floats:
-    return np.bincount(labels, rows.weights).astype(np.float64)
 
 
 def _more(rows: WarmRows, centers: Floats, n_clusters: int) -> Floats:

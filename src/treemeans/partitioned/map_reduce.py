@@ -20,6 +20,11 @@ Result = TypeVar("Result")
 GATHER_BYTES = 2**31
 """Rows whose fit takes at most as many bytes in one memory are gathered there."""
 
+_DESCRIPTION = (
+    *("n_partitions", "n_features", "names", "dates", "booleans", "schema", "columns"),
+    *("can_infer", "needs_schema", "has_raw_rows", "value_bytes"),
+)
+
 
 class MapReduceStep(ABC, Generic[Result]):
     """What one pass computes: a small, picklable dataclass that is sent to every partition.
@@ -103,6 +108,11 @@ class PartitionedRows(ABC):
 
     def infer_columns(self) -> None:  # noqa: B027
         """Find out what the columns are, in a pass, if rows come in data frames."""
+
+    def describe_as(self, rows: PartitionedRows) -> None:
+        """Take over what is known of the columns and partitions of other rows."""
+        for name in _DESCRIPTION:
+            setattr(self, name, getattr(rows, name))
 
     def release(self) -> None:  # noqa: B027
         """Drop what was kept of the rows between passes: the fit is over."""

@@ -58,7 +58,7 @@ class CostTableBuilder:
         return CostTable.rounded(*prices, partition.weights, self.scales, 1)
 
     def cached(self, partition: Partition) -> CostTable:
-        """The same as `build`; kept between passes if there is room."""
+        """Costs of a partition's rows, kept between passes if there is room."""
         table: CostTable | None = partition.cache.find("costs", self.token)
         if table is None:
             table = self.build(partition)

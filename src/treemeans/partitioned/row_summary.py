@@ -111,7 +111,7 @@ class SummarizeRows(MapReduceStep[RowSummary]):
 
 
 def _lowest(ranks: NDArray[np.float64], size: int) -> NDArray[np.intp]:
-    """Where the lowest ranks are, ascending."""
+    """Positions of the lowest ranks, in ascending order."""
     if len(ranks) <= size:
         return np.argsort(ranks, kind="stable")
     few = np.flatnonzero(ranks <= np.partition(ranks, size - 1)[size - 1])

@@ -151,7 +151,9 @@ def verdict(ratio: float) -> str:
 
 
 def verdict_on_rows(share: float) -> str:
-    """The same from the share of rows in their original group, where costs say nothing.
+    """A sentence about how closely a tree follows the original grouping, from the share of rows.
+
+    For references whose costs say nothing.
 
     Examples
     --------

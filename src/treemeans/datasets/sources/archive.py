@@ -58,5 +58,5 @@ def places(header: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def numbers(rows: Sequence[Sequence[str]], columns: Sequence[int]) -> NDArray[np.float64]:
-    """Those columns of the rows, as numbers."""
+    """Some columns of the rows, as numbers."""
     return np.array([[float(row[i]) for i in columns] for row in rows], dtype=np.float64)

@@ -46,7 +46,7 @@ class BatchConverter(ABC):
     names : of these columns; None where they have none
     dates : those of the names that hold days since 1970
     booleans : those of the names that hold true and false
-    weighted : whether the rows have weights
+    weights : the column that holds the weights of the rows; empty where all weigh the same
     schema, columns_of_rows : of a table that is not all numbers, what each column was read as, and
         how the columns of the rows read; otherwise None
     """
@@ -61,19 +61,25 @@ class BatchConverter(ABC):
         dtype: np.dtype[Any],
         names: Sequence[str] | None,
         dates: Sequence[str] = (),
-        weighted: bool = False,
+        weights: str = "",
     ) -> None:
-        self.reads = list(reads)
+        self.reads = [*reads, weights] if weights else list(reads)
         self.n_features = n_features
         self.dtype = dtype
         self.names = None if names is None else np.array(names, dtype=object)
         self.dates = list(dates)
         self.booleans: list[str] = []
-        self.weighted = weighted
+        self.weights = weights
 
     @abstractmethod
     def take(self, batch: pa.RecordBatch, first_row: int) -> ConvertedRows:
         """The rows and their weights; ``first_row`` is the number of the first among all rows."""
+
+    def weights_of(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
+        """The weights of the rows of a batch."""
+        if not self.weights:
+            return None
+        return numbers_of(batch.column(self.weights), self.weights).astype(np.float64)
 
     def rows_per_partition(self) -> int:
         """Rows of a partition: what a step needs grows with its rows and with its columns."""
@@ -116,21 +122,16 @@ class NumberConverter(BatchConverter):
         weights: str = "",
         named: bool = True,
     ) -> None:
-        reads = [*columns, weights] if weights else columns
         names = columns if named else None
-        super().__init__(reads, len(columns), dtype, names, dates, bool(weights))
+        super().__init__(columns, len(columns), dtype, names, dates, weights)
         self.columns = list(columns)
-        self.weights = weights
 
     def take(self, batch: pa.RecordBatch, first_row: int) -> ConvertedRows:
         """The numbers of a batch; refuses what has no value."""
         X = np.empty((batch.num_rows, len(self.columns)), self.dtype)
         for j, name in enumerate(self.columns):
             X[:, j] = numbers_of(batch.column(name), name)
-        weights = None
-        if self.weights:
-            weights = numbers_of(batch.column(self.weights), self.weights).astype(np.float64)
-        return X, weights
+        return X, self.weights_of(batch)
 
 
 def number_type(arrow: Any) -> np.dtype[Any] | None:
@@ -285,7 +286,7 @@ class _Filling:
         self._taker = converter
         # Pages come as they are filled.
         self._X = np.empty((rows, converter.n_features), converter.dtype)
-        self._weights = np.empty(rows) if converter.weighted else None
+        self._weights = np.empty(rows) if converter.weights else None
 
     def add(self, X: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
         end = self.n_rows + len(X)

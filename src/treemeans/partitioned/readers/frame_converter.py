@@ -17,7 +17,6 @@ from treemeans.partitioned.readers.arrow_columns import (
     BatchConverter,
     ConvertedRows,
     number_type,
-    numbers_of,
     type_in,
 )
 
@@ -34,19 +33,14 @@ class FrameConverter(BatchConverter):
     def __init__(self, schema: TableSchema, weights: str = "") -> None:
         columns = schema.columns
         names = [column.name for column in columns]
-        reads = [*names, weights] if weights else names
-        super().__init__(reads, len(columns), np.dtype(np.float64), names, weighted=bool(weights))
+        super().__init__(names, len(columns), np.dtype(np.float64), names, weights=weights)
         self.schema, self.columns_of_rows = schema, columns
-        self._weights = weights
 
     def take(self, batch: pa.RecordBatch, first_row: int) -> ConvertedRows:
         """The rows as numbers."""
         assert self.columns_of_rows is not None
         X = encode_frame(open_frame(pa.Table.from_batches([batch])), self.columns_of_rows)
-        if not self._weights:
-            return X, None
-        weights = numbers_of(batch.column(self._weights), self._weights)
-        return X, weights.astype(np.float64)
+        return X, self.weights_of(batch)
 
 
 def frame_converter(

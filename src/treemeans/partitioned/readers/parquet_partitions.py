@@ -98,7 +98,7 @@ class ReadTask:
         first_rows: NDArray[np.int64] | None,
         rows_per_partition: int | None = None,
     ) -> Iterator[Partition]:
-        """Its rows, partition by partition."""
+        """The rows of these row groups, partition by partition."""
         batches = (batch for groups in self.groups for batch in groups.batches(converter.reads))
         rows = rows_per_partition or converter.rows_per_partition()
         return blocks_of(batches, converter, self.number, self.first_row, first_rows, rows)

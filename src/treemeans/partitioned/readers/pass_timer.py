@@ -14,10 +14,6 @@ from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Res
 from treemeans.progress import Progress
 
 _RECENT = 5  # passes from whose times that of the next is estimated
-_COPIED = (
-    *("n_partitions", "n_features", "names", "dates", "booleans", "schema", "columns"),
-    *("can_infer", "needs_schema", "has_raw_rows", "value_bytes"),
-)
 
 
 class PassTimer(PartitionedRows):
@@ -41,7 +37,7 @@ class PassTimer(PartitionedRows):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.parts = parts
-        self._copy_columns()
+        self.describe_as(parts)
         self.n_rows: int | None = getattr(parts, "n_rows", None)
         self.n_passes = 0
         self._to_come: int | None = None
@@ -51,14 +47,10 @@ class PassTimer(PartitionedRows):
         self._started = 0.0
         self._bar = Progress("treemeans: pass", None, shown)
 
-    def _copy_columns(self) -> None:
-        for name in _COPIED:
-            setattr(self, name, getattr(self.parts, name))
-
     def infer_columns(self) -> None:
         """Find out what the columns are."""
         self.parts.infer_columns()
-        self._copy_columns()
+        self.describe_as(self.parts)
 
     @property
     def first_rows(self) -> NDArray[np.int64] | None:

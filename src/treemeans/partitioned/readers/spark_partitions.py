@@ -179,7 +179,7 @@ def _reply_of(
             return None
         X = np.concatenate([X for X, _ in taken])
         weights = None
-        if converter.weighted:
+        if converter.weights:
             weights = np.concatenate([own for _, own in taken if own is not None])
             check_weights(number, weights)
         first = -1 if task.first_rows is None else int(task.first_rows[number])

@@ -18,7 +18,7 @@ def weights_column(sample_weight: Any, engine: str) -> str:
 
 
 def known_weights(weights: str, columns: Sequence[str]) -> str:
-    """The same name, which must be one of the columns."""
+    """The name of the column of weights; refused unless it is one of the columns."""
     if weights and weights not in columns:
         raise ValueError(f"There is no column {quoted(weights)} for sample_weight; name one of X.")
     return weights

@@ -203,7 +203,7 @@ def find_cuts(nodes: list[NodeSearch], n_stats: int, begin: BeginSearch, run_pas
 def find_cuts_by_value(
     nodes: list[NodeSearch], features: list[int], n_stats: int, run_pass: RunPass
 ) -> None:
-    """The same on rows without codes; as many nodes at a time as `RESULT_BYTES` allow."""
+    """Find the best cut of every node on rows without codes, in groups that fit `RESULT_BYTES`."""
     least = len(features) * FEWEST_BINS * _bin_bytes(n_stats)
     together = max(1, RESULT_BYTES // max(least, 1))
 

@@ -109,12 +109,12 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
             present = np.zeros((self.n_leaves, missing.shape[1]))
             np.add.at(present, groups, weights[:, None] * ~missing)
         squares = np.zeros(partition.X.shape[1])
-        profile = self._sums(points, groups, partition, self.profile_shift, squares)
+        n, weighted = self.n_leaves, partition.weights
+        profile = _core.group_sums(points, groups, n, weighted, self.profile_shift, squares, 1)
         here = profile
         if self.reference.pipeline is not None:
-            here = self._sums(
-                space_of(partition, self.reference), groups, partition, self.shift, None
-            )
+            space = space_of(partition, self.reference)
+            here = _core.group_sums(space, groups, n, weighted, self.shift, None, 1)
         units = np.ones(partition.n_rows, dtype=np.int64)
         if costs.weights is not None:
             units = costs.weights.values
@@ -161,16 +161,6 @@ class MeasureLeaves(MapReduceStep[LeafStatistics]):
             whole=one.whole & other.whole,
             categories=tuple((a[0] + b[0], a[1] + b[1]) for a, b in pairs),
         )
-
-    def _sums(
-        self,
-        points: _core.Points,
-        groups: NDArray[np.int32],
-        partition: Partition,
-        shift: Floats,
-        squares: Floats | None,
-    ) -> Floats:
-        return _core.group_sums(points, groups, self.n_leaves, partition.weights, shift, squares, 1)
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ class PartitionedData:
 
     @property
     def whole(self) -> float:
-        """The same, in units of the regrets."""
+        """Cost of giving every row to its cheapest center, in units of the regrets."""
         return self.cheapest * self.cost_builder.scales.regrets
 
     # What `detect_columns` asks of rows, to tell what the columns are.
@@ -169,5 +169,5 @@ class CheckOneHot(MapReduceStep[bool]):
         return bool((partition.X[:, self.features].sum(axis=1) == 1).all())
 
     def reduce(self, one: bool, other: bool) -> bool:
-        """Both must pass."""
+        """Whether both sets of partitions pass."""
         return one and other

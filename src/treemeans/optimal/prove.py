@@ -27,9 +27,9 @@ DEFAULT_WORK = 1e11
 """Values read and added in a proof of default effort: about a minute on one core.
 
 Counted, not timed, so that the same input gives the same tree and bound on every machine."""
-_QUICK_WORK = 2e9
-"""Work of the first try. What it cannot prove is proven in steps, so that there is a bound at any
-time."""
+_QUICK_WORK, _QUICK_SHARE = 2e9, 0.2
+"""Work of the first try with ``max_time``, and its share of a fixed effort. What it cannot prove is
+proven in steps, so that there is a bound at any time; these take several times the work."""
 _STEPS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.92)
 """Bounds that are proven one after the other, as shares of the way to the best known cost."""
 _MEANS_SHARE = 0.4
@@ -80,6 +80,11 @@ class ProofBudget:
         except KeyboardInterrupt:
             self.interrupt()
             return None
+
+    @property
+    def quick_work(self) -> float:
+        """Work of the first try."""
+        return _QUICK_WORK if self._deadline is not None else _QUICK_SHARE * self._most
 
     def part(self, share: float) -> ProofBudget:
         """A budget of its own, of a share of what is left."""
@@ -254,7 +259,7 @@ def _raise_bound(
     ``whole``: whether costs are integers.
     """
     lower = 0.0
-    tries = [(1.0, _QUICK_WORK), *((share, np.inf) for share in _STEPS), (1.0, np.inf)]
+    tries = [(1.0, budget.quick_work), *((share, np.inf) for share in _STEPS), (1.0, np.inf)]
     for share, most in tries:
         if lower >= upper:
             break

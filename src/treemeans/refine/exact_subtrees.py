@@ -1,7 +1,8 @@
 """Subtrees of a few leaves, replaced by the cheapest ones there are.
 
-Annealing chooses one cut at a time. Of up to four leaves the exact solver knows the best cuts
-together, on all thresholds; where the depth is limited, that is often the whole tree.
+Annealing chooses one cut at a time. Of up to four leaves, or up to a depth of three if the depth is
+limited, the exact solver knows the best cuts together, on all thresholds; that may be the whole
+tree.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from treemeans.refine.centered_tree import CenteredTree
 from treemeans.tree import ThresholdTree
 
 _MOST_LEAVES = 4
-_MOST_WORK = 5e8
-"""Values read and added in the solver for all subtrees together: about a third of a second."""
+_MOST_DEPTH = 3
+"""Depth up to which subtrees of any number of leaves are solved, where the depth is limited: there
+the search is often above the optimum, and proofs are fast."""
+_MOST_WORK, _MOST_LIMITED_WORK = 5e8, 2e9
+"""Values read and added in the solver for all subtrees together, without and with a limit of the
+depth: about a third of a second, and a second."""
 _ROUNDS = 3
 
 
@@ -24,12 +29,14 @@ def solve_subtrees(tree: CenteredTree, n_leaves: int, tolerance: float, max_roun
 
     Never raises the cost.
     """
-    work = _MOST_WORK
+    max_depth = tree.data.limits.max_depth
+    work = _MOST_WORK if max_depth is None else _MOST_LIMITED_WORK
     for _ in range(_ROUNDS):
         improved = False
         frozen, numbers = tree.freeze(), [node.number for node in tree.tree.nodes()]
-        for place in _small_subtrees(frozen):
-            spent, found = _solve(tree, frozen, place, work)
+        for place in _small_subtrees(frozen, max_depth):
+            spare = n_leaves - tree.tree.n_leaves
+            spent, found = _solve(tree, frozen, place, spare, work)
             work -= spent
             if found is not None:
                 tree.tree.collapse(numbers[place])
@@ -41,18 +48,19 @@ def solve_subtrees(tree: CenteredTree, n_leaves: int, tolerance: float, max_roun
         tree.optimize(n_leaves, tolerance, max_rounds)
 
 
-def _small_subtrees(tree: ThresholdTree) -> list[int]:
-    """The largest subtrees of two to four leaves."""
+def _small_subtrees(tree: ThresholdTree, max_depth: int | None) -> list[int]:
+    """The largest subtrees that are small enough."""
     n_leaves = _leaves_below(tree)
-    found, queue = [], [0]
+    found, queue = [], [(0, 0)]
     while queue:
-        node = queue.pop()
+        node, depth = queue.pop()
         if tree.is_leaf[node]:
             continue
-        if n_leaves[node] <= _MOST_LEAVES:
+        is_shallow = max_depth is not None and max_depth - depth <= _MOST_DEPTH
+        if is_shallow or n_leaves[node] <= _MOST_LEAVES:
             found.append(node)
         else:
-            queue += [int(tree.right[node]), int(tree.left[node])]
+            queue += [(int(tree.right[node]), depth + 1), (int(tree.left[node]), depth + 1)]
     return found
 
 
@@ -66,9 +74,12 @@ def _leaves_below(tree: ThresholdTree) -> NDArray[np.intp]:
 
 
 def _solve(
-    tree: CenteredTree, frozen: ThresholdTree, place: int, most: float
+    tree: CenteredTree, frozen: ThresholdTree, place: int, spare: int, most: float
 ) -> tuple[float, ThresholdTree | None]:
-    """The work done, and the cheapest subtree if it costs less than the one that is there."""
+    """The work done, and the cheapest subtree if it costs less than the one that is there.
+
+    It may have ``spare`` leaves more if the depth is limited.
+    """
     data, costs = tree.data, tree.costs
     nodes = _nodes_below(frozen, place)
     leaf = frozen.outcome(
@@ -101,8 +112,12 @@ def _solve(
     )
     solver.stop_at(most)
     depth = data.limits.max_depth
-    depth = _MOST_LEAVES if depth is None else min(depth - _depth(frozen, place), _MOST_LEAVES)
     n_leaves = sum(bool(frozen.is_leaf[node]) for node in nodes)
+    if depth is None:
+        depth = _MOST_LEAVES
+    else:
+        depth -= _depth(frozen, place)
+        n_leaves = min(n_leaves + spare, 2**_MOST_DEPTH)
     answer = solver.solve(n_leaves, depth, now, lambda work: work < most)
     if answer is None or not answer[1] or answer[0] >= now:
         return float(solver.work), None

@@ -181,6 +181,7 @@ def summary(results: Results, about: str) -> Summary:
         f"- Fits of IMM, local and search not measured: {missing}.",
     ]
     tables = {
+        "search": _searches(results),
         "excess": _excesses(results),
         "excess over IMM": _ratios(results),
         "times of the refinements": _refinement_times(results),
@@ -199,6 +200,22 @@ def _lines(results: Results) -> Iterator[tuple[str, int, list[str]]]:
     for problem in results.plan.problems:
         for size in results.plan.sizes:
             yield problem, size, [problem, str(size * PROBLEMS[problem].k)]
+
+
+def _searches(results: Results) -> Table:
+    """IMM and its refinements over the same seeds of the reference."""
+    methods, rows = ("exkmc_imm", "local", "search"), []
+    for problem, size, begin in _lines(results):
+        places = [(problem, seed, size) for seed in results.plan.seeds]
+        known = [p for p in places if all(results.excess(p, m) is not None for m in methods)]
+        if known:
+            seeds = tuple(seed for _, seed, _ in known)
+            here = results.only(problems=(problem,), seeds=seeds, sizes=(size,))
+            costs = [_spread(here.over_seeds(problem, size, method)) for method in methods]
+            last = (_to_imm(here, problem, size, "search"), here.mean_seconds("search"))
+            rows.append([*begin, str(len(seeds)), *costs, *map(number, last)])
+    head = ("data", "leaves", "seeds", "IMM", "IMM, local", "IMM, search")
+    return Table((*head, "search / IMM", "search s"), rows)
 
 
 def _excesses(results: Results) -> Table:

@@ -59,7 +59,16 @@ def test_tables_of_quality_and_their_targets():
     assert rows["mean of 2", "2 k"] == ["0.500", "0.200", "0.150", "0.050"]
     assert [row[-1] for row in made.tables["targets"].rows] == ["met"] * 5
     assert made.tables["excess over IMM"].rows[0][2:] == ["2.50", "0.750", "0.250"]
+    searches = {tuple(row[:2]): row[2:] for row in made.tables["search"].rows}
+    assert searches["avila", "24"] == [
+        "2",
+        *["0.200 ±.000", "0.150 ±.000", "0.050 ±.000"],
+        *["0.250", "1.00"],
+    ]
     assert "not measured: 0." in made.texts["notes"]
+    del kept["avila/search-seed1-2k"]
+    searches = quality.summary(Results(plan, kept), "a machine").tables["search"].rows
+    assert [row[2] for row in searches] == ["2", "2", "2", "2", "1", "2"]
     missing = quality.summary(Results(plan, {}), "a machine")
     assert {row[-1] for row in missing.tables["targets"].rows} == {"not measured"}
 
@@ -172,5 +181,6 @@ def test_tables_of_rivals_and_their_targets():
     assert verdicts["k leaves"] == "missed"
     kept["digits-raw"]["2"]["Kauri"] = 0.03
     assert rivals.summary(kept).tables["targets"].rows[0][3:] == ["2.00", "missed"]
+    assert not any("," in name for name in rivals.TABLES), "--only parts names at commas"
     nothing = rivals.summary({})
     assert {row[-1] for row in nothing.tables["targets"].rows} == {"not measured"}

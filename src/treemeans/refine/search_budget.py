@@ -9,7 +9,7 @@ from treemeans.progress import Progress
 from treemeans.warning_level import depth_in_package
 
 DEFAULT_STEPS = 2_900_000_000
-"""Values read and added in a search of default effort: three to four seconds on one core.
+"""Values read and added in a search of default effort: one and a half to five seconds on one core.
 
 Counted, not timed, so that the same input gives the same tree on every machine."""
 

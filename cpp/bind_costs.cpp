@@ -5,7 +5,6 @@
 #include "binning.hpp"
 #include "distances.hpp"
 #include "exact_sum.hpp"
-#include "kmeans_cost.hpp"
 #include "points.hpp"
 #include "surrogate.hpp"
 
@@ -79,47 +78,6 @@ std::tuple<Out<double>, Out<std::int32_t>> nearest_centers(const Points& points,
   const auto k = static_cast<std::int64_t>(centers.shape(0));
   price_any(points, centers.data(), {k, base.data(), nearest.data(), nullptr}, n_threads, absolute);
   return {base, nearest};
-}
-
-// draws: one row for each start, of which the cheapest counts. aim: what the cost is compared with;
-// infinite where it is not.
-double kmeans_cost_of(In<double, 2> rows, In<double, 1> weights, std::int64_t k,
-                      In<double, 2> draws, int max_rounds, double aim) {
-  const auto n = static_cast<std::int64_t>(rows.shape(0));
-  const auto n_draws = static_cast<std::int64_t>(draws.shape(1));
-  const std::int64_t trials = k > 1 ? (n_draws - 1) / (k - 1) : 0;
-  if (k < 1 || n < 1 || weights.shape(0) != rows.shape(0) || n_draws != 1 + trials * (k - 1) ||
-      (k > 1 && trials < 1))
-    throw std::invalid_argument("rows, weights and draws of k-means do not fit");
-  nb::gil_scoped_release release;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t start = 0; start < draws.shape(0); ++start) {
-    if (std::isfinite(aim) && least <= aim) break;
-    const KMeansStart how{draws.data() + start * n_draws, trials, max_rounds, aim};
-    least = std::min(least, kmeans_cost(rows.data(), weights.data(), n,
-                                        static_cast<std::int32_t>(rows.shape(1)), k, how));
-  }
-  return least;
-}
-
-Out<double> spreads_of(In<double, 2> rows, In<double, 1> weights, In<double, 2> centers,
-                       std::int64_t least) {
-  if (weights.shape(0) != rows.shape(0) || centers.shape(1) != rows.shape(1))
-    throw std::invalid_argument("rows, weights and centers do not fit");
-  auto spreads = new_array<double>({centers.shape(0)});
-  nb::gil_scoped_release release;
-  spread_around(rows.data(), weights.data(), static_cast<std::int64_t>(rows.shape(0)),
-                static_cast<std::int32_t>(rows.shape(1)), centers.data(),
-                static_cast<std::int64_t>(centers.shape(0)), least, spreads.data());
-  return spreads;
-}
-
-Out<double> shuffled(In<double, 2> rows, std::uint64_t seed) {
-  auto out = new_array<double>({rows.shape(0), rows.shape(1)}, true);
-  nb::gil_scoped_release release;
-  shuffle_columns(rows.data(), static_cast<std::int64_t>(rows.shape(0)),
-                  static_cast<std::int32_t>(rows.shape(1)), seed, out.data());
-  return out;
 }
 
 // Weight of the rows of each group that have each label.
@@ -247,10 +205,6 @@ void bind_costs(nb::module_& m) {
   m.def("price", &price_points, "points"_a, "centers"_a, "n_threads"_a, "absolute"_a = false);
   m.def("nearest_centers", &nearest_centers, "points"_a, "centers"_a, "n_threads"_a,
         "absolute"_a = false);
-  m.def("kmeans_cost", &kmeans_cost_of, "rows"_a, "weights"_a, "k"_a, "draws"_a, "max_rounds"_a,
-        "aim"_a);
-  m.def("spread_around", &spreads_of, "rows"_a, "weights"_a, "centers"_a, "least"_a);
-  m.def("shuffle_columns", &shuffled, "rows"_a, "seed"_a);
   m.def("count_pairs", &count_pairs, "groups"_a, "labels"_a, "weights"_a.none(), "n_groups"_a,
         "n_labels"_a);
   m.def("leaf_of_row", &leaf_of_row, "rows"_a, "ends"_a, "leaves"_a, "n"_a);

@@ -102,6 +102,7 @@ void bind_searches(nb::module_& m);
 void bind_surrogate(nb::module_& m);
 void bind_mutable_tree(nb::module_& m);
 void bind_kauri(nb::module_& m);
+void bind_shuffle_comparison(nb::module_& m);
 void bind_grouped_histogram(nb::module_& m);
 void bind_code_histogram(nb::module_& m);
 void bind_optimal(nb::module_& m);

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <vector>
 
-#include "distances.hpp"
-#include "points.hpp"
 #include "simd.hpp"
 
 namespace treemeans {
@@ -15,106 +12,50 @@ namespace {
 
 constexpr double kTolerance = 1e-4;  // of the mean variance of the columns, as in scikit-learn
 
-TM_CLONES void add_row(const double* TM_RESTRICT row, double weight, std::int64_t d,
-                       double* TM_RESTRICT sums) {
+TM_CLONES void add_weighted(const double* TM_RESTRICT row, double weight, std::int64_t d,
+                            double* TM_RESTRICT sums) {
 #pragma omp simd
   for (std::int64_t f = 0; f < d; ++f) sums[f] += weight * row[f];
 }
 
-// Dense rows; where most values are zero (words of texts, say), pricing passes over these.
-class SmallRows {
- public:
-  SmallRows(const double* rows, std::int64_t n, std::int32_t d) : dense_(rows, n, d, d, 1) {
-    const std::int64_t n_values = n * d;
-    if (n_values - std::count(rows, rows + n_values, 0.0) > n_values / kSparseShare) return;
-    indptr_.push_back(0);
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int32_t f = 0; f < d; ++f) {
-        if (rows[i * d + f] == 0.0) continue;
-        indices_.push_back(f);
-        data_.push_back(rows[i * d + f]);
-      }
-      indptr_.push_back(static_cast<std::int64_t>(data_.size()));
-    }
-    sparse_.emplace(n, d, Compressed{indptr_.data(), indices_.data(), data_.data()}, Compressed{});
-  }
-  SmallRows(const SmallRows&) = delete;  // `sparse_` points into the vectors
-
-  void price(const double* centers, const Regrets& out) const {
-    if (sparse_)
-      treemeans::price(*sparse_, centers, out, 1);
-    else
-      treemeans::price(dense_, centers, out, 1);
-  }
-  // sums += weight * row i
-  void add_row(std::int64_t i, double weight, double* sums) const {
-    if (!sparse_) {
-      treemeans::add_row(dense_.row(i), weight, dense_.n_features, sums);
-      return;
-    }
-    for (std::int64_t e = indptr_[i]; e < indptr_[i + 1]; ++e)
-      sums[indices_[e]] += weight * data_[e];
-  }
-
- private:
-  static constexpr std::int64_t kSparseShare = 8;
-
-  const StridedPoints<double> dense_;
-  std::vector<std::int64_t> indptr_;
-  std::vector<std::int32_t> indices_;
-  std::vector<double> data_;
-  std::optional<SparsePoints> sparse_;
-};
-
-// Random numbers that are the same on every machine: splitmix64.
-class SplitMix {
- public:
-  explicit SplitMix(std::uint64_t seed) : state_(seed) {}
-  // A number below n, which is below 2^32.
-  std::int64_t below(std::int64_t n) {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    z = (z ^ (z >> 31)) >> 32;
-    return static_cast<std::int64_t>((z * static_cast<std::uint64_t>(n)) >> 32);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 class SmallKMeans {
  public:
-  SmallKMeans(const double* rows, const double* weights, std::int64_t n, std::int32_t d,
-              std::int64_t k)
-      : points_(rows, n, d),
-        rows_(rows),
+  SmallKMeans(const SmallRows& points, const double* weights, std::int64_t k, double& work)
+      : points_(points),
         weights_(weights),
-        n_(n),
-        d_(d),
+        n_(points.n_rows()),
+        d_(points.n_features()),
         k_(k),
-        base_(n),
-        nearest_(n),
-        centers_(k * d) {}
+        base_(n_),
+        nearest_(n_),
+        centers_(k * d_),
+        work_(work) {}
+
+  void start_at(const double* centers) { std::copy_n(centers, k_ * d_, centers_.begin()); }
 
   void seed(const double* draws, std::int64_t trials) {
     std::vector<double> least(n_), upto(n_), tried(trials * d_), regret(n_ * trials), total(trials);
     sum_up(nullptr, upto);
-    std::copy_n(row(drawn(upto, *draws++)), d_, centers_.begin());
+    std::copy_n(points_.row(drawn(upto, *draws++)), d_, centers_.begin());
     distances(centers_.data(), 1, regret);
     least = base_;
     for (std::int64_t c = 1; c < k_; ++c) {
       sum_up(least.data(), upto);
       for (std::int64_t t = 0; t < trials; ++t)
-        std::copy_n(row(drawn(upto, *draws++)), d_, tried.begin() + t * d_);
+        std::copy_n(points_.row(drawn(upto, *draws++)), d_, tried.begin() + t * d_);
       distances(tried.data(), trials, regret);
-      std::fill(total.begin(), total.end(), 0.0);
-      for (std::int64_t i = 0; i < n_; ++i)
-        for (std::int64_t t = 0; t < trials; ++t)
-          total[t] += weights_[i] * std::min(least[i], base_[i] + regret[i * trials + t]);
-      const std::int64_t best = std::min_element(total.begin(), total.end()) - total.begin();
-      for (std::int64_t i = 0; i < n_; ++i)
-        least[i] = std::min(least[i], base_[i] + regret[i * trials + best]);
+      std::int64_t best = 0;
+      if (trials == 1) {
+        for (std::int64_t i = 0; i < n_; ++i) least[i] = std::min(least[i], base_[i]);
+      } else {
+        std::fill(total.begin(), total.end(), 0.0);
+        for (std::int64_t i = 0; i < n_; ++i)
+          for (std::int64_t t = 0; t < trials; ++t)
+            total[t] += weights_[i] * std::min(least[i], base_[i] + regret[i * trials + t]);
+        best = std::min_element(total.begin(), total.end()) - total.begin();
+        for (std::int64_t i = 0; i < n_; ++i)
+          least[i] = std::min(least[i], base_[i] + regret[i * trials + best]);
+      }
       std::copy_n(tried.begin() + best * d_, d_, centers_.begin() + c * d_);
     }
   }
@@ -125,7 +66,7 @@ class SmallKMeans {
     double last = std::numeric_limits<double>::infinity();
     for (int round = 0;; ++round) {
       const double cost = assign();
-      if (round == max_rounds || nearest_ == before) return cost;
+      if (round == max_rounds || nearest_ == before || work_ < 0.0) return cost;
       if (cost - (last - cost) * (max_rounds - round) > aim) return cost;
       before = nearest_;
       last = cost;
@@ -134,8 +75,6 @@ class SmallKMeans {
   }
 
  private:
-  const double* row(std::int64_t i) const { return rows_ + i * d_; }
-
   // An index drawn in proportion to numbers of which `upto` are the sums. One of share zero, which
   // ends where it begins, is never drawn.
   std::int64_t drawn(const std::vector<double>& upto, double draw) const {
@@ -152,10 +91,12 @@ class SmallKMeans {
 
   // base_ + regret: squared distances to some points.
   void distances(const double* to, std::int64_t m, std::vector<double>& regret) {
-    points_.price(to, {m, base_.data(), nearest_.data(), regret.data()});
+    work_ -= points_.work(m);
+    points_.price(to, {m, base_.data(), nearest_.data(), m > 1 ? regret.data() : nullptr});
   }
 
   double assign() {
+    work_ -= points_.work(k_);
     points_.price(centers_.data(), {k_, base_.data(), nearest_.data(), nullptr});
     double cost = 0.0;
     for (std::int64_t i = 0; i < n_; ++i) cost += weights_[i] * base_[i];
@@ -213,65 +154,33 @@ class SmallKMeans {
     return variance / total / static_cast<double>(d_);
   }
 
-  const SmallRows points_;
-  const double *rows_, *weights_;
+  const SmallRows& points_;
+  const double* weights_;
   const std::int64_t n_, d_, k_;
   std::vector<double> base_;
   std::vector<std::int32_t> nearest_;
   std::vector<double> centers_;
+  double& work_;
 };
 
 }  // namespace
 
-double kmeans_cost(const double* rows, const double* weights, std::int64_t n, std::int32_t d,
-                   std::int64_t k, const KMeansStart& start) {
-  SmallKMeans search(rows, weights, n, d, k);
-  search.seed(start.draws, start.trials);
+void SmallRows::add_row(std::int64_t i, double weight, double* sums) const {
+  if (!sparse_) {
+    add_weighted(row(i), weight, n_features(), sums);
+    return;
+  }
+  for (std::int64_t e = indptr_[i]; e < indptr_[i + 1]; ++e) sums[indices_[e]] += weight * data_[e];
+}
+
+double kmeans_cost(const SmallRows& points, const double* weights, std::int64_t k,
+                   const KMeansStart& start, double& work) {
+  SmallKMeans search(points, weights, k, work);
+  if (start.centers)
+    search.start_at(start.centers);
+  else
+    search.seed(start.draws, start.trials);
   return search.run(start.max_rounds, start.aim);
-}
-
-void spread_around(const double* rows, const double* weights, std::int64_t n, std::int32_t d,
-                   const double* centers, std::int64_t k, std::int64_t least, double* out) {
-  std::vector<double> base(n), weight(k, 0.0), total(k, 0.0);
-  std::vector<std::int32_t> nearest(n);
-  std::vector<std::int64_t> count(k, 0);
-  SmallRows(rows, n, d).price(centers, {k, base.data(), nearest.data(), nullptr});
-  for (std::int64_t i = 0; i < n; ++i) {
-    weight[nearest[i]] += weights[i];
-    total[nearest[i]] += weights[i] * base[i];
-    ++count[nearest[i]];
-  }
-  for (std::int64_t c = 0; c < k; ++c)
-    out[c] = weight[c] > 0 && count[c] >= least ? total[c] / weight[c]
-                                                : std::numeric_limits<double>::quiet_NaN();
-}
-
-void shuffle_columns(const double* rows, std::int64_t n, std::int32_t d, std::uint64_t seed,
-                     double* out) {
-  constexpr std::int32_t kColumns = 8;  // of doubles in a cache line, which are read together
-  SplitMix random(seed);
-  std::vector<std::int32_t> order(n);
-  for (std::int64_t i = 0; i < n; ++i) order[i] = static_cast<std::int32_t>(i);
-  std::vector<double> values(kColumns * n);
-  for (std::int32_t f0 = 0; f0 < d; f0 += kColumns) {
-    const std::int32_t width = std::min(kColumns, d - f0);
-    std::int64_t stored[kColumns] = {};  // values of each column that are not zero
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int32_t f = 0; f < width; ++f) {
-        const double value = rows[i * d + f0 + f];
-        values[f * n + stored[f]] = value;
-        stored[f] += value != 0.0;
-      }
-    }
-    for (std::int32_t f = 0; f < width; ++f) {
-      // The first places of a random order, one for each value. `order` need not be put back: any
-      // order is as good to start from.
-      for (std::int64_t i = 0; i < stored[f]; ++i) {
-        std::swap(order[i], order[i + random.below(n - i)]);
-        out[order[i] * d + f0 + f] = values[f * n + i];
-      }
-    }
-  }
 }
 
 }  // namespace treemeans

@@ -199,14 +199,28 @@ def kmeans_cost(
     draws: NDArray[np.float64],
     max_rounds: int,
     aim: float,
+    work: float,
 ) -> float: ...
-def spread_around(
+def compare_with_shuffles(
     rows: NDArray[np.float64],
     weights: NDArray[np.float64],
     centers: NDArray[np.float64],
-    least: int,
-) -> NDArray[np.float64]: ...
-def shuffle_columns(rows: NDArray[np.float64], seed: int) -> NDArray[np.float64]: ...
+    shuffles: int,
+    starts: int,
+    more_starts: int,
+    rounds: int,
+    until_clear: bool,
+    seed: int,
+    work: float,
+) -> tuple[float, float, float, list[int], float]: ...
+def is_doubtful(
+    rows: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    seed: int,
+    work: float,
+) -> tuple[bool, float]: ...
+def draw_rows(n: int, m: int, seed: int) -> NDArray[np.int64]: ...
 def count_pairs(
     groups: NDArray[np.int32],
     labels: NDArray[np.int32],

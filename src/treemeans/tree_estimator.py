@@ -249,8 +249,10 @@ class TreeEstimator(TreeModel):
         if encoded is not None:
             found["categories"] = _categories(result, columns, data)
         if isinstance(data.cost, KMeansCost):
-            centers = result.reference.centers
-            found["warnings"] = look_in_passing(data.cost.rows, data.weights, centers)
+            reference = result.reference
+            found["warnings"] = look_in_passing(
+                data.cost.rows, data.weights, reference.centers, given=reference.given
+            )
         result = replace(result, tree=tree.with_gap(seen.gap), short=short, **found)
         self._fit_result = result.read_as(columns)
         self._set_fitted_attributes(tree.n_leaves)

@@ -16,26 +16,32 @@ from treemeans.monitor.shuffled_columns import (
     IN_FIT,
     LEAST_ROWS,
     QUICK,
-    least_cost,
+    THOROUGH,
+    compare_with_shuffles,
     shuffle_warnings,
-    shuffled,
-    spread_around,
 )
 from treemeans.reference import Reference
 from treemeans.reference.center_search import rand_index, seed_centers
 from treemeans.reference.cluster_table import near_origin
 from treemeans.reference.lloyd import LloydRows, one_thread
-from treemeans.rows import as_points
 from treemeans.validation import check_weights
 
 Floats = NDArray[np.float64]
 
 _ROWS = 2000  # that are looked at
 _FEW_ROWS = (200, 500)  # for a first look in a fit, at least and at most
-_SOME_ROWS = 500  # for a second one
-_ROWS_IN_FIT = 1000  # for the last one; of wide tables fewer
-_VALUES_IN_FIT = 1 << 19
-_CLEAR = 0.8  # share of a shuffle's cost below which clusters are far more compact
+_ROWS_IN_FIT = 1000  # for the last one, at most
+_LEAST_ROWS_IN_FIT = 15  # of a cluster, at least
+# What a comparison in a fit may take of the fit, both in tenths of a nanosecond. A fit is priced by
+# its size, on the low side; measured on the tables of benchmarks/SPEED.md.
+_SHARE_OF_FIT = 0.045
+_ANY_FIT, _ANY_KMEANS = 6e6, 4e7
+_DENSE_VALUE, _STORED_VALUE, _COST = 40.0, 400.0, 100.0
+_KMEANS_PASSES = 30  # over rows and centers
+_KMEANS_SAMPLE, _SAMPLED_COST = 8192, 5000.0  # rows of a sample that its starts run on; of each
+_LOOK_PASSES = 5  # over few rows in a first look
+_FIT_PASSES = 100  # the comparisons after it rarely take more
+_ROW_WORK, _VALUE_WORK = 45.0, 90.0  # of a row in each pass; of drawing and shuffling a value
 _MOST_VALUES = 4_000_000  # of a sparse sample that is made dense to be shuffled
 _AGREEMENT_STARTS = 10
 _AGREEMENT_ROUNDS = 8
@@ -56,7 +62,8 @@ def check_rows(model: Any, X: Any, sample_weight: Any, seed: int) -> tuple[Segme
     k = reference.n_clusters
     if k < 2 or len(rows) < LEAST_ROWS * k:
         return ()
-    found = shuffle_warnings(rows, weights, reference.centers, rng)
+    test = compare_with_shuffles(rows, weights, reference.centers, seed)
+    found = shuffle_warnings(test, THOROUGH)
     if reference.start_agreement is None:
         with one_thread():
             found += starts_disagree(_agreement(rows, weights, reference.centers, rng))
@@ -75,49 +82,73 @@ def sampled_rows(
 
 
 def look_in_passing(
-    rows: Any, weights: Floats | None, centers: Floats
+    rows: Any, weights: Floats | None, centers: Floats, *, given: bool
 ) -> tuple[SegmentWarning, ...]:
     """The comparison with shuffles that every fit makes, shorter than that of ``check_segments``.
 
-    First one shuffle of a few rows is clustered: where it costs much more than the rows themselves,
+    First one shuffle of a few rows is looked at: where it costs much more than the rows themselves,
     there is nothing to warn of, and most tables end here. The others are compared with up to five
     shuffles, fewer where these cost clearly more. What a part of the rows shows is warned of only
-    if a larger part shows it too.
+    if a larger part shows it too. A comparison that would take more than a small share of the fit
+    is not made, or ends without a warning.
 
     Parameters
     ----------
     rows : in the space of the centers
+    given : whether the fit was given the reference, and spent no time on it
     """
-    k = len(centers)
-    if k < 2:
-        return ()
-    rng = np.random.default_rng(0)
+    k, n = centers.shape[0], rows.shape[0]
+    there = None if weights is None else np.flatnonzero(weights)
+    n = n if there is None else len(there)
     least, most = _FEW_ROWS
-    few, few_weights = _sampled(rows, weights, min(max(least, 25 * k), most), rng)
-    if len(few) < LEAST_ROWS * k or not _is_doubtful(few, few_weights, centers, rng):
+    few, work = min(n, max(least, 25 * k), most), _work_of_look(rows, k, given=given)
+    n_rows = min(few, _affordable(rows.shape[1], k, _LOOK_PASSES, work))
+    if k < 2 or n_rows < LEAST_ROWS * k:
         return ()
-    if rows.shape[0] > _SOME_ROWS:
-        some = _sampled(rows, weights, _SOME_ROWS, rng)
-        if not shuffle_warnings(*some, centers, rng, QUICK):
-            return ()
-    most = min(_ROWS_IN_FIT, max(_SOME_ROWS, _VALUES_IN_FIT // rows.shape[1]))
-    some = _sampled(rows, weights, most, rng)
-    return tuple(shuffle_warnings(*some, centers, rng, IN_FIT))
-
-
-def _is_doubtful(few: Floats, weights: Floats, centers: Floats, rng: np.random.Generator) -> bool:
-    """Whether a single shuffle is, or one of its clusters, almost as compact as the rows."""
     centers = np.ascontiguousarray(centers, dtype=np.float64)
-    shuffle = shuffled(few, rng)
-    own = spread_around(few, weights, centers, LEAST_ROWS)
-    other = spread_around(shuffle, weights, centers)
-    with np.errstate(invalid="ignore"):
-        if (own > _CLEAR * other).any():
-            return True
-    # Centers that were fitted to all rows: no search on these few is needed to compare costs.
-    cost = float(weights @ _core.nearest_centers(as_points(few), centers, 1)[0])
-    doubtful = cost / _CLEAR
-    return least_cost(shuffle, weights, len(centers), rng, 1, aim=doubtful) < doubtful
+    some = _drawn(rows, weights, there, n_rows, 0)
+    doubtful, work = _core.is_doubtful(*some, centers, 0, work)
+    if not doubtful:
+        return ()
+    larger = min(n, _ROWS_IN_FIT, _affordable(rows.shape[1], k, _FIT_PASSES, work))
+    if larger < min(few, _LEAST_ROWS_IN_FIT * k):
+        return ()
+    wanted = min(few, larger)
+    if larger >= 2 * few:  # a part, before a larger one
+        some = _drawn(rows, weights, there, few, 1)
+        test = compare_with_shuffles(*some, centers, 1, QUICK, work)
+        if not shuffle_warnings(test, QUICK):
+            return ()
+        work, wanted = test.work_left, larger
+    some = _drawn(rows, weights, there, wanted, 2)
+    return tuple(shuffle_warnings(compare_with_shuffles(*some, centers, 2, IN_FIT, work), IN_FIT))
+
+
+def _work_of_look(rows: Any, k: int, *, given: bool) -> float:
+    """Work that the comparison of a fit may take: a share of the fit's own, by its size."""
+    is_sparse = sparse.issparse(rows)
+    values = float(rows.nnz if is_sparse else rows.size)
+    work = _ANY_FIT + values * (_STORED_VALUE if is_sparse else _DENSE_VALUE)
+    work += _COST * float(rows.shape[0]) * k
+    if not given:
+        sampled = min(rows.shape[0], _KMEANS_SAMPLE)
+        work += _ANY_KMEANS + _KMEANS_PASSES * values * k + _SAMPLED_COST * sampled * k
+    return _SHARE_OF_FIT * work
+
+
+def _affordable(d: int, k: int, passes: int, work: float) -> int:
+    """Rows for so many passes."""
+    return int(max(work, 0.0) / (d * _VALUE_WORK + passes * (d * k + _ROW_WORK)))
+
+
+def _drawn(
+    rows: Any, weights: Floats | None, there: NDArray[np.intp] | None, m: int, seed: int
+) -> tuple[Floats, Floats]:
+    """So many of the rows that are there, spread evenly over the table, dense; their weights."""
+    n = rows.shape[0] if there is None else len(there)
+    places: Any = _core.draw_rows(n, m, seed)
+    places = places if there is None else there[places]
+    return _dense(rows[places] if m < n or there is not None else rows, weights, places)
 
 
 def _agreement(
@@ -144,8 +175,12 @@ def _sampled(
     if n > most:
         drawn = np.sort(rng.choice(n, most, replace=False, shuffle=False))
         there = drawn if there is None else there[drawn]
-    some = rows if there is None else rows[there]
-    # float64 in the machine's byte order, whatever the table has: k-means reads nothing else.
-    dense = np.array(some.toarray() if sparse.issparse(some) else some, dtype=np.float64, order="C")
+    return _dense(rows if there is None else rows[there], weights, there)
+
+
+def _dense(some: Any, weights: Floats | None, there: Any) -> tuple[Floats, Floats]:
+    """Rows as the core reads them, and their weights: float64 in the machine's byte order."""
+    some = some.toarray() if sparse.issparse(some) else some
+    dense = np.ascontiguousarray(some, dtype=np.float64)
     weight = np.ones(len(dense)) if weights is None else weights[there]
-    return dense, np.asarray(weight, dtype=np.float64)
+    return dense, np.ascontiguousarray(weight, dtype=np.float64)

@@ -179,6 +179,15 @@ def test_a_pipeline_to_a_clusterer_without_centers():
     assert model.tree_.threshold[model.tree_.feature >= 0].max() > 3  # in raw units
 
 
+def test_clusterers_of_distances_are_fitted_to_them():
+    distances = np.abs(X[:, None, 12] - X[None, :, 12])
+    clusterer = AgglomerativeClustering(3, metric="precomputed", linkage="average")
+    with pytest.raises(ValueError, match=r"takes a table of distances of all rows \(precomputed\)"):
+        ExKMC(reference=clusterer).fit(X)
+    model = ExKMC(reference=clusterer.fit(distances), cost="labels", max_leaf_nodes=3).fit(X)
+    assert model.labels_.tolist() == clusterer.labels_.tolist()
+
+
 class OnlyFitPredict:
     """A clusterer of a package that does not know scikit-learn."""
 

@@ -69,6 +69,7 @@ def is_mixture(estimator: Any) -> bool:
 
 def fitted_clone(estimator: Any, X: Any, sample_weight: Any, random_state: Any) -> Any:
     """A clone, seeded by ``random_state`` where it has no seed of its own, and fitted."""
+    _refuse_distances(estimator, X)
     estimator = clone(estimator)
     if random_state is not None:
         seeds = {
@@ -87,6 +88,16 @@ def fitted_clone(estimator: Any, X: Any, sample_weight: Any, random_state: Any) 
         )
     prefix = f"{last[0]}__" if last[0] else ""
     return _fitted(estimator, X, **{f"{prefix}sample_weight": sample_weight})
+
+
+def _refuse_distances(estimator: Any, X: Any) -> None:
+    """Refuse a clusterer that takes a table of distances, which X is not."""
+    metrics = [getattr(estimator, name, None) for name in ("metric", "affinity")]
+    if "precomputed" in metrics and len(set(np.shape(X))) > 1:
+        raise ValueError(
+            f"{type(estimator).__name__} takes a table of distances of all rows (precomputed) in "
+            "place of X; choose a metric, or fit it and pass it fitted."
+        )
 
 
 def _fitted(estimator: Any, X: Any, **weights: Any) -> Any:

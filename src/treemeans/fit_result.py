@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,9 @@ class FitResult:
     leaf_of_row, reference_labels : leaf in the full tree and reference label of each training row;
         None in a model that was loaded, and where rows are not in one memory
     sizes : the tree of each row of the path
-    path : what every size costs
+    known_path : what every size costs, or a function that tells: it takes a tenth of the fit of a
+        small table, and few ask for it
+    full_costs : surrogate and k-means cost of the full tree, where the path is not made yet
     columns : how to read the columns of X
     short : whether thresholds are as short as their gaps allow, in the units of the columns
     given_names : names of the clusters that the user gave; empty for automatic ones
@@ -87,7 +89,10 @@ class FitResult:
     leaf_of_row: NDArray[np.int32] | None = None
     reference_labels: NDArray[np.int32] | None = None
     sizes: Mapping[int, Pruning] = field(default_factory=dict)
-    path: NDArray[np.void] = field(default_factory=lambda: np.zeros(0, dtype=np.void))
+    known_path: NDArray[np.void] | Callable[[], NDArray[np.void]] = field(
+        default_factory=lambda: np.zeros(0, dtype=np.void)
+    )
+    full_costs: tuple[float, float] | None = None
     columns: Columns = ()
     short: bool = False
     given_names: tuple[str, ...] = ()
@@ -103,7 +108,19 @@ class FitResult:
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickle holds counts, not the sample of rows that they are made from.
-        return self.__dict__ | {"histograms": self.training_histograms}
+        return self.__dict__ | {"histograms": self.training_histograms, "known_path": self.path}
+
+    @cached_property
+    def path(self) -> NDArray[np.void]:
+        """What every size costs, one row for every number of leaves."""
+        return self.known_path() if callable(self.known_path) else self.known_path
+
+    def costs_at(self, n_leaves: int) -> tuple[float, float]:
+        """Surrogate and k-means cost of the tree of ``n_leaves`` leaves."""
+        if self.full_costs is not None and n_leaves == self.tree.n_leaves:
+            return self.full_costs
+        row = self.path[np.searchsorted(self.path["n_leaves"], n_leaves)]
+        return float(row["surrogate_cost"]), float(row["kmeans_cost"])
 
     @property
     def training_histograms(self) -> TrainingHistograms | None:
@@ -154,10 +171,17 @@ class FitResult:
         sizes = {n: Pruning(tree.cut_by(n), tree.label) for n in range(smallest, tree.n_leaves + 1)}
         labels = np.append(base_labels, tree.label[len(base_labels) :])
         sizes[smallest] = Pruning(tree.cut_by(smallest), labels)
-        path = path_of(
-            tree, self._node_costs, base_labels, self.leaves, self.hits, self.reference_cost
+        costs = self._node_costs
+        path = partial(
+            path_of, tree, costs, base_labels, self.leaves, self.hits, self.reference_cost
         )
-        return self._with_path(tree, sizes, path)
+        # Other statistics hold rows. A base tree may be labelled by a method of its own.
+        if not isinstance(self.leaves, GroupStatistics) or smallest == tree.n_leaves:
+            return self._with_path(tree, sizes, path())
+        of_leaf = tree.label[tree.leaves]
+        surrogate = float(costs[tree.leaves, of_leaf].sum())
+        full = reconciled(surrogate, self.leaves.merged(of_leaf, tree.n_clusters).cost)
+        return replace(self._with_path(tree, sizes, path), full_costs=full)
 
     def of_refined(self) -> FitResult:
         """Add the sizes and path of a refined tree, by optimal pruning to one leaf per cluster."""
@@ -202,14 +226,17 @@ class FitResult:
         return self.tree.costs if self.measured_costs is None else self.measured_costs
 
     def _with_path(
-        self, tree: ThresholdTree, sizes: Mapping[int, Pruning], path: NDArray[np.void]
+        self,
+        tree: ThresholdTree,
+        sizes: Mapping[int, Pruning],
+        path: NDArray[np.void] | Callable[[], NDArray[np.void]],
     ) -> FitResult:
         """The same with all sizes, and without what was only needed to make them."""
         return replace(
             self,
             tree=tree,
             sizes=sizes,
-            path=path,
+            known_path=path,
             columns=plain_columns(tree.n_features),
             leaves=self.leaves.without_rows(),
             measured_costs=None,

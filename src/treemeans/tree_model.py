@@ -6,6 +6,7 @@ import copy
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -65,6 +66,14 @@ class TreeModel(
 
     n_jobs: int | None
     _fit_result: FitResult
+
+    @cached_property
+    def path_(self) -> NDArray[np.void]:
+        """What the tree of every size up to this one costs; made when it is asked for."""
+        if not hasattr(self, "_fit_result"):
+            raise AttributeError(f"This {type(self).__name__} has no path_: it is not fitted.")
+        path = self._fit_result.path
+        return path[: int(np.searchsorted(path["n_leaves"], self.n_leaves_)) + 1]
 
     def with_leaves(self, n_leaves: int) -> Self:
         """The model with ``n_leaves`` leaves from the same fit.
@@ -488,12 +497,10 @@ class TreeModel(
         record = self._fit_result
         tree, label = record.at(n_leaves)
         clusters, profiles = record.clusters(label)
-        row = int(np.searchsorted(record.path["n_leaves"], n_leaves))
         self.tree_ = tree
         self.n_leaves_ = tree.n_leaves
-        self.path_ = record.path[: row + 1]
-        self.inertia_ = float(record.path["kmeans_cost"][row])
-        self.surrogate_inertia_ = float(record.path["surrogate_cost"][row])
+        self.__dict__.pop("path_", None)
+        self.surrogate_inertia_, self.inertia_ = record.costs_at(n_leaves)
         self.reference_centers_ = record.reference.centers
         self.reference_inertia_ = record.reference_cost
         if record.leaf_of_row is not None and record.reference_labels is not None:

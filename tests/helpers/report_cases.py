@@ -77,7 +77,7 @@ def hand_made_model(n_leaves=14, seed=1):
         record,
         tree=tree,
         sizes={n_leaves: Pruning(~tree.is_leaf, tree.label)},
-        path=record.path[-1:],
+        known_path=record.path[-1:],
         columns=MIXED_COLUMNS,
         leaf_of_row=None,
         reference_labels=None,

@@ -136,7 +136,7 @@ def read_fit(entries: Entries, version: int) -> FitResult:
     return FitResult(
         tree=tree,
         sizes=sizes,
-        path=_read_path(entries.within("path"), sizes, cost),
+        known_path=_read_path(entries.within("path"), sizes, cost),
         reference=Reference(
             centers, pipeline, True, cost=kind, called=called, start_agreement=starts
         ),

@@ -17,6 +17,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.measure import reset_peak, resident
+
 SIZES = (2, 5, 20, 50, 200, 1000)  # numbers of categories
 N_NUMBERS, MISSING = 10, 0.1
 
@@ -38,6 +40,11 @@ def table(n: int, k: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[n
 
 def measure(n: int, k: int, base: str, *, categories: bool) -> dict[str, float]:
     """Seconds and memory of the tree on one table, in this process."""
+    _measure_once(1000, k, base, categories=categories)  # loads code, which is no memory of a tree
+    return _measure_once(n, k, base, categories=categories)
+
+
+def _measure_once(n: int, k: int, base: str, *, categories: bool) -> dict[str, float]:
     from treemeans.columns import Column
     from treemeans.costs import KMeansCost
     from treemeans.growth import grow
@@ -54,7 +61,7 @@ def measure(n: int, k: int, base: str, *, categories: bool) -> dict[str, float]:
     )
     space = TablePreparation.of(columns, X).transform(X)
     centers = np.stack([space[group == g].mean(axis=0) for g in range(k)])
-    held = _reset_peak()
+    held = reset_peak() or 0
     seconds, wall = time.process_time(), time.perf_counter()
     categorical = np.array([column.kind == "codes" for column in columns]) & categories
     found = Table.of(X, 1, None, categorical)
@@ -69,20 +76,9 @@ def measure(n: int, k: int, base: str, *, categories: bool) -> dict[str, float]:
     return {
         "seconds": time.process_time() - seconds - priced,
         "wall": time.perf_counter() - wall,
-        "memory": (_peak() - held) / X.nbytes,
+        "memory": (resident("VmHWM") - held) / X.nbytes,
         "leaves": tree.n_leaves,
     }
-
-
-def _reset_peak() -> int:
-    """Bytes that the process holds, from where its peak is counted anew (Linux)."""
-    Path("/proc/self/clear_refs").write_text("5")
-    return _peak()
-
-
-def _peak() -> int:
-    status = Path("/proc/self/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if "VmHWM" in line) * 1024
 
 
 def main(arguments: list[str]) -> None:

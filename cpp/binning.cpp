@@ -600,6 +600,7 @@ void code_entries(Entries& entries) {
 
 // Adds the sparse slots, and turns their entries, which lie feature by feature, into rows.
 void add_sparse_slots(Bins& bins, std::vector<Entries>& all) {
+  if (all.empty()) return;  // no index of rows, which takes 8 bytes for each
   const std::int64_t begin = bins.first.back();
   bins.indptr.assign(bins.n_rows + 1, 0);
   for (const Entries& entries : all)

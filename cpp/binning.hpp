@@ -64,7 +64,7 @@ struct Bins {
   std::vector<std::uint8_t> whole;        // of each dense slot: whether all values are integers
   std::vector<std::int32_t> default_bin;  // of each sparse slot, counted from its first bin
   std::vector<std::unique_ptr<std::uint8_t[]>> codes;  // of each dense slot: n_rows bins
-  std::vector<std::int64_t> indptr;                    // n_rows + 1
+  std::vector<std::int64_t> indptr;                    // n_rows + 1; empty without sparse slots
   std::vector<std::uint32_t> entries;  // bins, counted from sparse_begin(), ascending in a row
   std::vector<MixedSlot> mixed;
   mutable BufferPool<SearchBuffers> buffers;  // of the searches of these bins

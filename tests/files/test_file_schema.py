@@ -127,8 +127,8 @@ def test_each_column_has_its_own_mark_before_decimals(tmp_path, n_parts):
     # The third row alone could be read with either mark; the columns remember theirs.
     again = read_table(path, text=True).slice(2, 1)
     assert encode_for_model(again, schema.columns).tolist() == [expected[2]]
-    with open_large_file(str(path), ReadOptions()) as streamed:
-        assert str(streamed.schema) == str(schema.table)
+    with open_large_file(str(path), ReadOptions()) as (_, streamed):
+        assert str(streamed.table) == str(schema.table)
 
 
 def test_a_column_that_can_be_read_with_the_mark_of_the_file_is(tmp_path):

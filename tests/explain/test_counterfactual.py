@@ -2,7 +2,7 @@
 
 import json
 import math
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 import numpy as np
@@ -265,6 +265,22 @@ def test_short_numbers(start, share, up, unit):
         assert short_number(first, last, up=up) == 0
     else:
         assert short_number(first, last, up=up) == shortest_between(first, last, up)
+
+
+@pytest.mark.parametrize("last", [1e-300, 1e-9, 0.00125, 1.0, 9.99, 1e7, 1e300])
+def test_short_numbers_next_to_zero(last):
+    tiny = math.nextafter(0, 1)
+    assert short_number(tiny, last, up=True) == shortest_between(tiny, last, True)
+    assert short_number(-last, -tiny, up=False) == -short_number(tiny, last, up=True)
+    assert short_number(tiny, last, up=True) >= last / 1000
+
+
+def test_a_duration_moves_by_one_that_python_can_hold():
+    columns = [Column("wait", kind="duration", unit="D")]
+    for threshold, value, scale in [(0.0, -0.15, 0.9), (3.0, 2.5, 1.0), (1 / 3, 0.1, 0.01)]:
+        up = solve(tree_of((0, threshold)), columns, [value], 1, spread=[scale])
+        (_, new) = up.changes["wait"]
+        assert new > timedelta(days=threshold)
 
 
 def test_values_just_beyond_a_threshold():

@@ -28,8 +28,16 @@ Rows = NDArray[np.float64]
 _FAR = 1e150  # no distance is larger; an infinite one means that there is no way
 _NEAR = 1e-3  # how much farther than it must, in scales, a number may move to be a short one
 _EXACT = 17  # significant digits that tell any two floats apart
+_DIGITS = Context(_EXACT + 2)
 _MOST_DECIMALS = 12  # of a number that was written by hand
-_PERIODS = (1, 24, 24 * 60, 24 * 3600)  # in a day: days, hours, minutes, seconds
+_PERIODS = (
+    1,
+    24,
+    24 * 60,
+    24 * 3600,
+    24 * 3600 * 10**3,
+    24 * 3600 * 10**6,
+)  # in a day, to microseconds
 
 
 @dataclass(frozen=True)
@@ -105,7 +113,7 @@ class NumberMove:
         return first, min(wanted.upto, self.high)
 
     def _short(self, first: float, last: float, *, up: bool) -> float:
-        if self.column.is_date:
+        if self.column.is_date or self.column.kind == "duration":
             return _short_time(first, last, self.column.unit, up=up)
         return short_number(first, last, up=up)
 
@@ -219,21 +227,27 @@ def short_number(first: float, last: float, *, up: bool) -> float:
     2.451
     >>> short_number(480.2, 502.13, up=False)
     500.0
+    >>> short_number(5e-324, 0.0125, up=True)
+    0.0001
     """
     if first <= 0 <= last:
         return 0.0
     border = Decimal(first if up else last)
     inwards = ROUND_CEILING if up else ROUND_FLOOR
-    for digits in range(1, _EXACT + 1):
+    # A border next to zero may have hundreds of places, where the other end needs a few.
+    largest = max(Decimal(first).adjusted(), Decimal(last).adjusted())
+    start = max(border.adjusted(), largest - 2)
+    for places in range(start, start - _EXACT, -1):
+        unit = Decimal((0, (1,), places))
         for mode in (ROUND_HALF_EVEN, inwards):  # the nearest may be the border itself
-            short = float(Context(digits, mode).plus(border))
+            short = float(border.quantize(unit, mode, _DIGITS))
             if first <= short <= last:
                 return short
     return float(border)
 
 
 def _short_time(first: float, last: float, unit: str, *, up: bool) -> float:
-    """A whole day, hour, minute or second between two times, the longest of these that fits."""
+    """A whole day, hour, minute, ... or microsecond between two times, the longest that fits."""
     border, rounding = (first, math.ceil) if up else (last, math.floor)
     for periods in _PERIODS:
         whole = rounding(Fraction(border) * periods / PER_DAY[unit])

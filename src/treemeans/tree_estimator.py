@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -218,7 +219,7 @@ class TreeEstimator(TreeModel):
         growing: InMemoryTree | None,
         data: TrainingData,
         raw: Any,
-        known_types: tuple[list[str], list[str]] | None = None,
+        known_types: tuple[Mapping[str, bool], list[str]] | None = None,
     ) -> None:
         """Find out how the columns read, round thresholds if asked for, set the attributes.
 

@@ -252,6 +252,32 @@ def test_dates_compare_with_dates(database, name):
     check(database, name, model.tree_, model.columns_, expected)
 
 
+SESSION_IN_TOKYO = {
+    "duckdb": "SET TimeZone = 'Asia/Tokyo'",
+    "postgresql": "SET TIME ZONE 'Asia/Tokyo'",
+}
+
+
+def test_dates_with_a_time_zone_compare_as_moments(database, name):
+    frame = dated_frame().drop(columns="day")
+    zoned = frame.assign(when=frame["when"].dt.tz_localize("UTC").dt.tz_convert("America/Lima"))
+    model = ExKMC(6, max_leaf_nodes=40, random_state=0).fit(zoned)
+    assert [column.zoned for column in model.columns_] == [True, False]
+    rows = on_thresholds(model, frame)
+    expected = dict(enumerate(model.predict(rows).tolist()))
+    when = rows["when"].dt.tz_localize("UTC") if name in SESSION_IN_TOKYO else rows["when"]
+    values = list(zip(when.dt.to_pydatetime(), rows["spent"].tolist(), strict=True))
+    database.create("t", {"when": "moment", "spent": "double"}, values)
+    tokyo = SESSION_IN_TOKYO.get(name)
+    if tokyo is not None:
+        database.run(tokyo)
+    try:
+        check(database, name, model.tree_, model.columns_, expected)
+    finally:
+        if tokyo is not None:
+            database.run(tokyo.replace("Asia/Tokyo", "UTC"))
+
+
 def test_columns_of_whole_days(database, name):
     days = np.arange(0, 20000, 37).astype("datetime64[D]")
     frame = pd.DataFrame({"day": days})

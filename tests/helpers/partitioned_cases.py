@@ -23,7 +23,7 @@ class ListedPartitions(PartitionedRows):
         self.weights = [None] * len(arrays) if weights is None else weights
         self.n_partitions, self.n_features = len(arrays), arrays[0].shape[1]
         self.names = names
-        self.dates = []
+        self.dates = {}
         self.booleans = []
         self.first_rows = first_rows
         self.steps = []

@@ -151,7 +151,7 @@ def test_dates_decimals_and_dictionaries(tmp_path):
         }
     )
     partitions = large_files.open_table(write(tmp_path, data))
-    assert partitions.dates == ["day", "time"]
+    assert partitions.dates == {"day": False, "time": True}
     expected = [[0, 0.5, 1.25, 5], [1, 0, 2.5, 7], [19723, -1 / 86_400_000_000, 0, 5]]
     np.testing.assert_array_equal(rows_of(partitions), expected)
 

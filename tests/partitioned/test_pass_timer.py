@@ -105,7 +105,7 @@ def test_what_is_asked_of_parts_is_passed_on():
     pace.n_jobs = 3
     assert partitions.first_rows is pace.first_rows
     assert partitions.n_jobs == 3
-    assert (pace.n_partitions, pace.n_features, pace.names, pace.dates) == (2, 2, None, [])
+    assert (pace.n_partitions, pace.n_features, pace.names, pace.dates) == (2, 2, None, {})
 
 
 def test_words():

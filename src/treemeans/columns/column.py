@@ -47,6 +47,8 @@ class Column:
         the first few of many.
     date_format : str
         For dates: how files write them, such as ``"day.month.year"``; empty for YYYY-MM-DD.
+    zoned : bool
+        For dates: the user's table holds them with a time zone; X holds them in UTC.
     decimal : str
         For numbers: the mark before decimals in files of text, a point or a comma; empty for that
         of the file.
@@ -70,6 +72,7 @@ class Column:
     high: float | None = None
     lists_all: bool = False
     date_format: str = ""
+    zoned: bool = False
     decimal: str = ""
 
     def __post_init__(self) -> None:
@@ -83,6 +86,7 @@ class Column:
             and isinstance(self.complete, bool)
             and isinstance(self.typed, bool)
             and isinstance(self.lists_all, bool)
+            and isinstance(self.zoned, bool)
         ):
             texts = (self.name, self.kind, self.unit, self.source, self.value)
             raise ValueError(f"A column is described by text; got {texts!r}.")

@@ -124,19 +124,21 @@ def duration_text(count: float, unit: str, precision: str = "auto") -> str:
     return f"{length.days} days {(datetime.min + (length - timedelta(days=length.days))).time()}"
 
 
-def date_columns(X: Any) -> list[str]:
-    """Names of the columns of a data frame (pandas or polars) that hold dates."""
+def date_columns(X: Any) -> dict[str, bool]:
+    """The columns of dates of a data frame (pandas or polars): whether each has a time zone."""
     kind = frame_package(X)
     if kind == "pandas":
-        return [name for name, dtype in X.dtypes.items() if getattr(dtype, "kind", "") == "M"]
+        dated = {name: t for name, t in X.dtypes.items() if getattr(t, "kind", "") == "M"}
+        return {name: getattr(dtype, "tz", None) is not None for name, dtype in dated.items()}
     if kind == "polars":
-        return [name for name, dtype in X.schema.items() if str(dtype).startswith("Date")]
-    return []
+        dated = {name: t for name, t in X.schema.items() if str(t).startswith("Date")}
+        return {name: bool(getattr(dtype, "time_zone", None)) for name, dtype in dated.items()}
+    return {}
 
 
 def dates_as_days(X: Any) -> Any:
     """A data frame with days since 1970 (UTC) in place of dates; other objects unchanged."""
-    names = date_columns(X)
+    names = list(date_columns(X))
     if not names:
         return X
     if frame_package(X) == "pandas":

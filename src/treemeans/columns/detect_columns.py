@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -115,7 +115,7 @@ def boolean_columns(X: Any) -> list[str]:
 def detect_columns(
     rows: InspectableRows,
     names: NDArray[Any] | None,
-    dates: Iterable[str],
+    dates: Mapping[str, bool],
     booleans: Iterable[str],
     tree: ThresholdTree,
     seen: SplitValues,
@@ -123,16 +123,18 @@ def detect_columns(
     """The columns of X, described as whole numbers, flags, dates and one-hot columns.
 
     Whole numbers and flags are found from the values at the splits, since only these are put into
-    words; one-hot columns from their names, and from a single 1 in every row.
+    words; one-hot columns from their names, and from a single 1 in every row. ``dates``: the names
+    of the columns of dates, and whether they have a time zone.
     """
     columns = list(plain_columns(tree.n_features, names))
     for feature, kind in _kinds(tree, seen).items():
         columns[feature] = replace(columns[feature], kind=kind)
-    dated, boolean = set(dates), set(booleans)
+    boolean = set(booleans)
     for i, column in enumerate(columns):
-        if column.name in dated:
+        if column.name in dates:
             kind = "date" if column.kind in ("integer", "flag") else "time"
-            columns[i] = Column(column.name, kind, "D", typed=True)
+            zoned = dates[column.name]
+            columns[i] = Column(column.name, kind, "D", typed=True, zoned=zoned)
         elif column.name in boolean:
             columns[i] = Column(column.name, "flag", typed=True)
     if names is None:

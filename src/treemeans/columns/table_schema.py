@@ -78,6 +78,7 @@ class ColumnSummary:
     unit : what stands after the numbers in a file, such as % or €
     written : how the file writes the values, where that is not plain; a clause for the user
     date_format : how the file writes dates, if not as YYYY-MM-DD
+    zoned : whether dates have a time zone
     decimal : the mark before decimals, if it is not that of the file
     """
 
@@ -93,6 +94,7 @@ class ColumnSummary:
     unit: str = ""
     written: str = ""
     date_format: str = ""
+    zoned: bool = False
     decimal: str = ""
 
     def add(self, series: Any, *, as_text: bool = False) -> None:
@@ -103,6 +105,7 @@ class ColumnSummary:
             self.n_missing += len(series)
             return
         self.kind = _wider(self.kind, "text" if as_text and not kind.startswith("holds") else kind)
+        self.zoned = self.zoned or bool(getattr(series.dtype, "time_zone", None))
         self.n_rows += len(series)
         if self.kind == "text":
             self._add_texts(series)
@@ -153,6 +156,7 @@ def merge_summaries(one: ColumnSummary, other: ColumnSummary) -> ColumnSummary:
         low=min(one.low, other.low),
         high=max(one.high, other.high),
         whole=one.whole and other.whole,
+        zoned=one.zoned or other.zoned,
         texts=texts,
     )
 
@@ -395,7 +399,8 @@ def _column_of(summary: ColumnSummary) -> Column:
         return Column(name, "flag", typed=True)
     if kind in ("date", "time"):
         kind = "date" if summary.whole else "time"
-        return Column(name, kind, "D", typed=True, date_format=summary.date_format)
+        written, zoned = summary.date_format, summary.zoned
+        return Column(name, kind, "D", typed=True, date_format=written, zoned=zoned)
     if kind == "duration":
         return Column(name, "duration", "D", typed=True)
     if summary.whole and not summary.unit:

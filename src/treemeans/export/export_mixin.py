@@ -210,9 +210,10 @@ class ExportMixin:
         -----
         The query reads columns as ``predict`` reads X, as float64: integers from 2**53 on are
         rounded. Where X had booleans, the table has booleans; in SQLite, MySQL and T-SQL they are
-        0 and 1. Where X had dates, the table has dates or timestamps; with a time zone, the
-        session's time zone must be UTC. SQLite has them as text, ``2024-01-31 23:59:59.999999``
-        or less of it from the left. Text of categories compares by the collation of the column.
+        0 and 1. Where X had dates, the table has dates or timestamps; where both have a time zone,
+        they compare as moments (MySQL has no type for these: there the session must be in UTC).
+        SQLite has dates as text in UTC, ``2024-01-31 23:59:59.999999`` or less of it from the left.
+        Text of categories compares by the collation of the column.
 
         Examples
         --------

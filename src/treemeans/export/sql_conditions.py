@@ -203,8 +203,9 @@ class Conditions:
             return {"this": value, "expression": last}
         if column.typed:
             if self._dialect.casts_dates:
-                value = self._dialect.as_moment(self.exp, value)
-            last = self._dialect.moment(self.exp, from_count(threshold, "D"))
+                value = self._dialect.as_moment(self.exp, value, zoned=column.zoned)
+            when = from_count(threshold, "D")
+            last = self._dialect.moment(self.exp, when, zoned=column.zoned)
             return {"this": value, "expression": last}
         if abs(threshold) >= _WHOLE:  # some compare large integers exactly; predict as floats
             value = as_double(self.exp, value)

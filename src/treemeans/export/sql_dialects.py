@@ -29,7 +29,9 @@ class Dialect:
     name : what sqlglot calls it
     number : makes an expression of sqlglot (given its ``exp``) that is exactly a float
     moment_type : type of dates with a time of day, to the microsecond; empty: dates are text
-    casts_dates : whether columns of dates are cast to that type first
+    zoned_type : type of dates with a time zone, which compare as moments in any session; empty
+        where there is none: they are compared as dates in UTC
+    casts_dates : whether columns of dates are cast to the type of the date they are compared with
     national : whether text beyond ASCII needs a prefix
     any_case : whether names of columns that differ only in case are the same, even in quotes
     has_booleans : whether booleans are a type of their own, which does not compare with numbers;
@@ -43,6 +45,7 @@ class Dialect:
     name: str
     number: Callable[[Any, float], Expression]
     moment_type: str
+    zoned_type: str = ""
     casts_dates: bool = False
     national: bool = False
     any_case: bool = False
@@ -65,19 +68,23 @@ class Dialect:
             return exp.National(this=value)
         return exp.Literal.string(value)
 
-    def moment(self, exp: Any, when: datetime) -> Expression:
+    def moment(self, exp: Any, when: datetime, *, zoned: bool) -> Expression:
         """A date with its time of day; all six decimals, so that text compares as dates do."""
-        text = exp.Literal.string(when.isoformat(sep=" ", timespec="microseconds"))
-        return self.as_moment(exp, text) if self.moment_type else text
+        text = when.isoformat(sep=" ", timespec="microseconds")
+        if zoned and self.zoned_type:
+            text += "+00:00"
+        literal = exp.Literal.string(text)
+        return self.as_moment(exp, literal, zoned=zoned) if self.moment_type else literal
 
     def interval(self, exp: Any, microseconds: int) -> Expression:
         """A duration."""
         length = exp.Literal.string(str(microseconds))
         return exp.Interval(this=length, unit=exp.Var(this="MICROSECONDS"))
 
-    def as_moment(self, exp: Any, value: Expression) -> Expression:
-        """An expression cast to a date with its time of day."""
-        return exp.Cast(this=value, to=exp.DataType.build(self.moment_type))
+    def as_moment(self, exp: Any, value: Expression, *, zoned: bool) -> Expression:
+        """An expression cast to a date with its time of day; ``zoned``: with a time zone too."""
+        kind = (self.zoned_type if zoned else "") or self.moment_type
+        return exp.Cast(this=value, to=exp.DataType.build(kind))
 
 
 def as_double(exp: Any, value: Expression) -> Expression:
@@ -138,14 +145,22 @@ def _signed(exp: Any, number: float, magnitude: str) -> Expression:
 
 
 _DIALECTS = {
-    "PostgreSQL": Dialect("postgres", _cast_text, "TIMESTAMP", has_intervals=True),
-    "DuckDB": Dialect("duckdb", _with_exponent, "TIMESTAMP", any_case=True, has_intervals=True),
+    "PostgreSQL": Dialect("postgres", _cast_text, "TIMESTAMP", "TIMESTAMPTZ", has_intervals=True),
+    "DuckDB": Dialect(
+        "duckdb", _with_exponent, "TIMESTAMP", "TIMESTAMPTZ", any_case=True, has_intervals=True
+    ),
     "SQLite": Dialect("sqlite", _of_integers, "", any_case=True, has_booleans=False),
     "BigQuery": Dialect(
-        "bigquery", _cast_text, "DATETIME", casts_dates=True, any_case=True, not_in_names="`\\"
+        "bigquery",
+        _cast_text,
+        "DATETIME",
+        "TIMESTAMPTZ",
+        casts_dates=True,
+        any_case=True,
+        not_in_names="`\\",
     ),
-    "Snowflake": Dialect("snowflake", _cast_text, "TIMESTAMPNTZ"),
-    "Spark": Dialect("spark", _with_exponent, "TIMESTAMP"),
+    "Snowflake": Dialect("snowflake", _cast_text, "TIMESTAMPNTZ", "TIMESTAMPTZ"),
+    "Spark": Dialect("spark", _with_exponent, "TIMESTAMP", "TIMESTAMPTZ"),
     "MySQL": Dialect(
         "mysql",
         _with_exponent,
@@ -158,6 +173,7 @@ _DIALECTS = {
         "tsql",
         _with_exponent,
         "TIMESTAMP(6)",
+        "TIMESTAMPTZ(6)",
         national=True,
         has_booleans=False,
         exact_text="Latin1_General_BIN2",

@@ -7,6 +7,7 @@ once. The fit is then the fit of the same rows in memory, and everything that wo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -40,14 +41,15 @@ class GatheredTable:
     X : (n, d), the rows as numbers
     raw : the same as the user gave them, if a pipeline needs that; otherwise X
     weights : weights of the rows; None where all are 1
-    dates, booleans : names of the columns of X that hold dates, and true and false
+    dates : the columns of X that hold dates, and whether each has a time zone
+    booleans : names of the columns of X that hold true and false
     encoded : the same rows with what their columns are; None if all are numbers
     """
 
     X: NDArray[Any]
     raw: Any
     weights: NDArray[np.float64] | None
-    dates: list[str]
+    dates: Mapping[str, bool]
     booleans: list[str]
     encoded: EncodedFrame | None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Generic, TypeVar
@@ -69,7 +69,8 @@ class PartitionedRows(ABC):
     n_partitions : number of partitions, empty ones included
     n_features : number of columns
     names : names of the columns if they are all strings; otherwise None
-    dates : names of the columns that hold dates, which are read as days since 1970
+    dates : the columns that hold dates, which are read as days since 1970, and whether each has a
+        time zone
     booleans : names of the columns that hold true and false, which become 1 and 0
     can_infer : whether `infer_columns` does something
     needs_schema : whether columns must be inferred before a fit, because some are not numbers
@@ -89,7 +90,7 @@ class PartitionedRows(ABC):
     n_partitions: int
     n_features: int
     names: NDArray[np.object_] | None
-    dates: list[str]
+    dates: Mapping[str, bool]
     booleans: list[str]
     can_infer: bool = False
     needs_schema: bool = False

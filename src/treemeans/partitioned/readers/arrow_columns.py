@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class BatchConverter(ABC):
     n_features : number of columns of the rows
     dtype : of the numbers
     names : of these columns; None where they have none
-    dates : those of the names that hold days since 1970
+    dates : those of the names that hold days since 1970, and whether the dates have a time zone
     booleans : those of the names that hold true and false
     weights : the column that holds the weights of the rows; empty where all weigh the same
     schema, columns_of_rows : of a table that is not all numbers, what each column was read as, and
@@ -60,14 +61,14 @@ class BatchConverter(ABC):
         n_features: int,
         dtype: np.dtype[Any],
         names: Sequence[str] | None,
-        dates: Sequence[str] = (),
+        dates: Mapping[str, bool] = MappingProxyType({}),
         weights: str = "",
     ) -> None:
         self.reads = [*reads, weights] if weights else list(reads)
         self.n_features = n_features
         self.dtype = dtype
         self.names = None if names is None else np.array(names, dtype=object)
-        self.dates = list(dates)
+        self.dates = dict(dates)
         self.booleans: list[str] = []
         self.weights = weights
 
@@ -96,7 +97,7 @@ class ConvertedPartitions(PartitionedRows):
         """Use a converter from now on."""
         self.converter = converter
         self.n_features, self.names = converter.n_features, converter.names
-        self.dates, self.booleans = list(converter.dates), list(converter.booleans)
+        self.dates, self.booleans = dict(converter.dates), list(converter.booleans)
         self.schema, self.columns = converter.schema, converter.columns_of_rows
         self.has_raw_rows = self.schema is None
         self.value_bytes = converter.dtype.itemsize
@@ -109,7 +110,7 @@ class NumberConverter(BatchConverter):
     ----------
     columns : to take, in this order
     dtype : that holds them all
-    dates : those of them that hold dates
+    dates : those of them that hold dates, and whether these have a time zone
     weights : the column that holds the weights of the rows; empty where all weigh the same
     named : whether the blocks have names
     """
@@ -118,7 +119,7 @@ class NumberConverter(BatchConverter):
         self,
         columns: Sequence[str],
         dtype: np.dtype[Any],
-        dates: Sequence[str] = (),
+        dates: Mapping[str, bool] = MappingProxyType({}),
         weights: str = "",
         named: bool = True,
     ) -> None:
@@ -157,6 +158,13 @@ def is_date(arrow: Any) -> bool:
     return bool(types.is_date(arrow) or types.is_timestamp(arrow))
 
 
+def has_zone(arrow: Any) -> bool:
+    """Whether a type of dates has a time zone."""
+    if types.is_dictionary(arrow):
+        return has_zone(arrow.value_type)
+    return bool(types.is_timestamp(arrow) and arrow.tz)
+
+
 def common_type(found: Iterable[np.dtype[Any]]) -> np.dtype[Any]:
     """The number type that holds them all."""
     common = np.result_type(*found)
@@ -186,7 +194,8 @@ def number_converter(
     schemas: Sequence[tuple[str, pa.Schema]], columns: Sequence[str], weights: str = ""
 ) -> NumberConverter:
     """The converter for files with these schemas, each given with the name of its file."""
-    found, dates = [], []
+    found: list[np.dtype[Any]] = []
+    dates: dict[str, bool] = {}
     for name in columns:
         kinds = {is_date(type_in(schema, name, where)) for where, schema in schemas}
         if len(kinds) > 1:
@@ -195,7 +204,7 @@ def number_converter(
                 "write them alike."
             )
         if kinds == {True}:
-            dates.append(name)
+            dates[name] = any(has_zone(type_in(schema, name, where)) for where, schema in schemas)
         found += [
             _number_type_in(type_in(schema, name, where), name, where) for where, schema in schemas
         ]

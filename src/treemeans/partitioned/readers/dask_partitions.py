@@ -71,7 +71,7 @@ class DaskPartitions(PartitionedRows):
         )
         self.n_features = int(X.shape[1])
         self.names = _names(X) if self.is_frame else None
-        self.dates = date_columns(X._meta) if self.is_frame else []
+        self.dates = date_columns(X._meta) if self.is_frame else {}
         self.booleans = boolean_columns(X._meta) if self.is_frame else []
         self.can_infer = self.is_frame
         self.needs_schema = self.is_frame and not is_numbers_or_dates(X._meta)

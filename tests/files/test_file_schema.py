@@ -172,6 +172,23 @@ def test_what_a_column_is_taken_for_is_said(tmp_path):
     assert "most values are numbers, but 'none' is not" in str(schema.table)
 
 
+def test_a_text_among_amounts_is_named(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("rebate,x\n" + "".join(f"{i % 4 if i else 'n/k'}.5 %,{i}\n" for i in range(30)))
+    schema, _ = _schema(path)
+    assert "most values are numbers, but 'n/k.5 %' is not" in str(schema.table)
+    schema, _ = _schema(path, ReadOptions(number=["rebate"]))
+    assert "cannot be read as numbers: it holds 'n/k.5 %'" in str(schema.table)
+
+
+@pytest.mark.parametrize("codes", [["3A", "7B", "x"], ["a1", "7 kg", "b"], ["1st", "2nd", "3rd"]])
+def test_codes_with_digits_are_no_amounts(codes, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("code,x\n" + "".join(f"{codes[i % 3]},{i}\n" for i in range(30)))
+    schema, _ = _schema(path)
+    assert "most values are numbers" not in str(schema.table)
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

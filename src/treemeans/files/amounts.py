@@ -44,10 +44,7 @@ def units_of(present: Any) -> set[str]:
     >>> units_of(pa.array(["CHF 1'234.50", "CHF 12"])), units_of(pa.array(["54 kg", "C0012"]))
     ({'CHF'}, set())
     """
-    values = plain_signs(pc.unique(present))
-    fields = pc.extract_regex(values, _AMOUNT)
-    if isinstance(fields, pa.ChunkedArray):
-        fields = fields.combine_chunks()
+    fields = _fields(pc.unique(present))
     if fields.null_count:
         return set()
     before, after = (pc.struct_field(fields, name) for name in ("before", "after"))
@@ -56,6 +53,29 @@ def units_of(present: Any) -> set[str]:
     return {*pc.unique(before).to_pylist(), *pc.unique(after).to_pylist()} - (
         set() if pc.any(pc.and_(pc.equal(before, ""), pc.equal(after, ""))).as_py() else {""}
     )
+
+
+def count_units(present: Any) -> tuple[dict[str, int], str]:
+    """How many values have each unit, "" for none; and the first that is no amount, or nothing.
+
+    Examples
+    --------
+    >>> count_units(pa.array(["7.1 %", "n/k", "2 %", "3"]))
+    ({'%': 2, '': 1}, 'n/k')
+    """
+    fields = _fields(present)
+    before, after = (pc.struct_field(fields, name) for name in ("before", "after"))
+    units = pc.binary_join_element_wise(before, after, pa.scalar("", before.type))
+    others = pc.filter(present, pc.is_null(units))
+    counted = {each["values"]: each["counts"] for each in pc.value_counts(units).to_pylist()}
+    counted.pop(None, None)
+    return counted, str(others[0].as_py()) if len(others) else ""
+
+
+def _fields(present: Any) -> Any:
+    """What stands before and after the number in each value; null where it is no amount."""
+    fields = pc.extract_regex(plain_signs(present), _AMOUNT)
+    return fields.combine_chunks() if isinstance(fields, pa.ChunkedArray) else fields
 
 
 def are_separated(present: Any) -> bool:

@@ -350,7 +350,8 @@ def _not_as_wanted(name: str, wanted: str, found: TextType) -> str:
     if wanted == "date" and found.name in ("time", "written date"):
         return ""
     what = "numbers" if wanted == "number" else "dates like 2024-12-31"
-    example = (found.exception if wanted == "number" else found.no_date) or found.example
+    other = (found.no_number or found.exception) if wanted == "number" else found.no_date
+    example = other or found.example
     return (
         f"Column {name!r} cannot be read as {what}: it holds {example!r}; correct it, or leave out "
         f"--{wanted} {name}."

@@ -7,6 +7,7 @@ in the end is the type. What is left does not depend on how the values come in b
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,13 @@ from pyarrow import compute as pc
 from pyarrow import csv as pacsv
 
 from treemeans.columns.dates import DATE_FORMATS
-from treemeans.files.amounts import are_evident, are_separated, parse_amounts, units_of
+from treemeans.files.amounts import (
+    are_evident,
+    are_separated,
+    count_units,
+    parse_amounts,
+    units_of,
+)
 from treemeans.files.date_formats import (
     DATE_LIKE,
     DATE_ORDERS,
@@ -78,6 +85,7 @@ class TextType:
     units : of all values so far, if they are amounts or numbers; None if a value is neither
     exception : the first value that is no number
     n_numbers : values that are numbers
+    amounts, no_amount : how many values have each unit; the first value that is no amount
     separated, is_evident : whether all values are numbers, some with separators of thousands; and
         whether one of them shows that these cannot be marks before decimals
     example : the first value
@@ -93,6 +101,8 @@ class TextType:
     units: set[str] | None = field(default_factory=set)
     exception: str = ""
     n_numbers: int = 0
+    amounts: Counter[str] = field(default_factory=Counter)
+    no_amount: str = ""
     n_values: int = 0
     separated: bool = True
     is_evident: bool = False
@@ -151,6 +161,19 @@ class TextType:
         if not self.exception:
             others = pc.filter(present, pc.invert(are_numbers))
             self.exception = str(others[0].as_py()) if len(others) else ""
+        if len(self.amounts) <= _MOST_UNITS:
+            found, other = count_units(pc.filter(present, pc.invert(are_numbers)))
+            self.amounts.update(found)
+            self.no_amount = self.no_amount or other
+
+    @property
+    def no_number(self) -> str:
+        """The first value that is no number where most of the others are, with one unit or none."""
+        n_alike = self.n_numbers + max(self.amounts.values(), default=0)
+        if 2 * self.n_numbers > self.n_values:
+            return self.exception
+        few_units = len(self.amounts) <= _MOST_UNITS
+        return self.no_amount if few_units and 2 * n_alike > self.n_values else ""
 
     def _holds(self, name: str, present: Any) -> bool:
         """Whether all the values can be parsed as a type."""
@@ -221,10 +244,10 @@ class TextType:
         """How the values are written, where that is worth mentioning."""
         if self.name == "text" and self.several_units:
             return f"written with {' or '.join(self.several_units)}, so not read as numbers"
-        if self.name == "text" and 2 * self.n_numbers > self.n_values and self.exception:
-            return f"most values are numbers, but {self.exception!r} is not"
         if self.name == "text" and 2 * self.n_dates > self.n_values and self.no_date:
             return f"most values are dates, but {self.no_date!r} is not, or not written alike"
+        if self.name == "text" and self.no_number:
+            return f"most values are numbers, but {self.no_number!r} is not"
         if self.name == "written date":
             return f"written as {self.date_format}, like {self.example}"
         if self.name == "separated":
@@ -250,6 +273,7 @@ class TextType:
         """Read the values as they are written: the user says so."""
         self.candidates, self.other_candidates = [], []
         self.unit, self.units, self.exception, self.no_date = "", None, "", ""
+        self.no_amount = ""
 
     def choose_number(self) -> None:
         """Read numbers with separators, and codes such as 00501, as numbers: the user says so."""

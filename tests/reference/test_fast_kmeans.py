@@ -127,6 +127,8 @@ def test_types_of_tables(given, large, request):
     assert model.inertia_ == pytest.approx(plain.inertia_, rel=1e-3)
     assert adjusted_rand_score(model.labels_, plain.labels_) > 0.99
     assert model.predict(given(BLOBS)).tolist() == pytest.approx(model.labels_.tolist())
+    if given is np.asfortranarray:
+        assert np.array_equal(model.cluster_centers_, plain.cluster_centers_)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -136,17 +136,18 @@ def near_origin(X: Any) -> tuple[Any, Floats | float]:
     """The rows moved to the origin if they are far from it, C-ordered; and by how much."""
     if sparse.issparse(X):
         return _without_offset(X)
+    rows = np.ascontiguousarray(X)  # in other orders sums are rounded in other ways
     with np.errstate(over="ignore"):
-        total = 4.0 * float(row_norms(X, squared=True).sum(dtype=np.float64))
+        total = 4.0 * float(row_norms(rows, squared=True).sum(dtype=np.float64))
     if not math.isfinite(total):
         if X.dtype == np.float64:
             raise ValueError(TOO_LARGE)
         return near_origin(X.astype(np.float64))
-    mean = X.mean(axis=0)
-    spread = total / (4.0 * len(X)) - float(mean @ mean)
-    if X.flags.c_contiguous and float(mean @ mean) <= _OFFSET[X.itemsize] ** 2 * spread:
-        return X, 0.0
-    moved = np.array(X, order="C")
+    mean = rows.mean(axis=0)
+    spread = total / (4.0 * len(rows)) - float(mean @ mean)
+    if float(mean @ mean) <= _OFFSET[rows.itemsize] ** 2 * spread:
+        return rows, 0.0
+    moved = rows.copy() if rows is X else rows
     moved -= mean
     return moved, mean
 

@@ -237,7 +237,9 @@ def measure_leaves(
     leaves: GroupCosts
     centers, stated = cost_builder.reference.centers, None
     if reference.cost == "kmeans":
-        rounding = data.cost_totals.n_rows * (1 / scales.base + 1 / scales.regrets) / 2
+        # Costs are rounded row by row, and once for all copies of a row that has a weight.
+        n = data.summary.weight if scales.copies else data.cost_totals.n_rows
+        rounding = max(n, data.cost_totals.n_rows) * (1 / scales.base + 1 / scales.regrets) / 2
         means = GroupStatistics.of(sums, costs, centers, rounding, moments)
         leaves, profile = means, means if reference.pipeline is None else profile
         stated = measured_costs(frozen, means, centers, rounding)

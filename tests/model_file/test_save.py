@@ -7,14 +7,17 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 import treemeans
+from tests.helpers.datasets import kmeans
 from tests.helpers.plain_numpy import a_tree, scaled_pca
 from tests.helpers.saved_cases import (
     CASES,
@@ -560,6 +563,59 @@ COUNTRY = {"name": "country", "kind": "codes"}
 )
 def test_mixed_trees_that_are_wrong_in_one_place(path, value, reason, tmp_path):
     assert refused(edit(MIXED, path, value), tmp_path).startswith(reason)
+
+
+@pytest.fixture(scope="module")
+def limited():
+    """The document of a model with figures of groups, a certificate and counts of categories."""
+    plan = np.where(np.arange(150) % 3 == 0, "basic", "team")
+    table = pd.DataFrame(IRIS, columns=list("abcd")).assign(plan=plan)
+    groups = {"g": np.where(np.arange(150) % 2 == 0, "f", "m"), "age": np.arange(150.0) % 40}
+    model = ExKMC(
+        3, balance={"g": (0.4, 0.6)}, protected=["age"], max_leaf_nodes=4, random_state=0
+    ).fit(table, groups=groups)
+    proof = ExKMC(3, refine="optimal", reference=kmeans(IRIS, 3)).fit(IRIS).certificate_
+    model._fit_result = replace(model._fit_result, certificate=proof)
+    with TemporaryDirectory() as folder:
+        return saved(model, Path(folder)).read_text(encoding="utf-8")
+
+
+def test_figures_certificates_and_counts_come_back(limited, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text(limited, encoding="utf-8")
+    assert saved(load(path), tmp_path, "again.json").read_text(encoding="utf-8") == limited
+    document = json.loads(limited)
+    assert document["groups"]["balanced"][0]["high"] == 0.6
+    assert document["certificate"]["status"] == "optimal"
+    assert document["categories"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        (["groups", "surprise"], 1, "groups has an entry 'surprise', which is unknown."),
+        (["groups", "protected", 0, "surprise"], 1, "groups.protected[0] has an entry 'surprise'"),
+        (["groups", "protected", 0, "column"], 1, "groups.protected[0].column must be a text."),
+        (["groups", "protected", 0, "revealed", 0], -0.5, "groups.protected[0].revealed holds a"),
+        (["groups", "balanced", 0, "surprise"], 1, "groups.balanced[0] has an entry 'surprise'"),
+        (["groups", "balanced", 0, "value"], 1, "groups.balanced[0].value must be a text."),
+        (["groups", "balanced", 0, "low"], -0.1, "groups.balanced[0].low holds a number below 0."),
+        (["groups", "balanced", 0, "high"], -1.0, "groups.balanced[0].high holds a number below"),
+        (["groups", "balanced", 0, "shares"], [], "groups.balanced[0].shares must be a list of "),
+        (["certificate", "kind"], "x", "its certificate is of an unknown kind."),
+        (["certificate", "status"], "x", "its certificate is of an unknown kind."),
+        (["certificate", "lower_bound"], 1e9, "its certificate has a lower bound above the cost."),
+        (["certificate", "n_leaves"], 0, "certificate.n_leaves must be from 1 to "),
+        (["certificate", "surprise"], 1, "certificate has an entry 'surprise', which is unknown."),
+        (["categories", 0, "codes"], [1, 0], "the categories of a column must ascend."),
+        (["categories", 0, "codes"], [0, 0], "the categories of a column must ascend."),
+        (["categories", 0, "codes"], [0, 9], "categories[0].codes must hold numbers from 0 to 1."),
+        (["categories", 0, "surprise"], 1, "categories[0] has an entry 'surprise', which is"),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, list) else None,
+)
+def test_limited_models_that_are_wrong_in_one_place(limited, path, value, reason, tmp_path):
+    assert refused(edit(limited, path, value), tmp_path).startswith(reason)
 
 
 def test_a_file_of_version_1_has_no_other_splits(tmp_path):

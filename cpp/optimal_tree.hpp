@@ -72,7 +72,7 @@ class ExactTree {
 
  private:
   static constexpr std::size_t kMostCached = 1 << 21;
-  static constexpr std::int64_t kManyRows = sized(1 << 14, 8);
+  static constexpr std::int64_t kManyRows = sized(512, 8);
 
   struct Key {
     std::array<std::uint64_t, 2> hash;

@@ -50,7 +50,7 @@ class KnownBounds {
         if (entry.bound < target) continue;
         if (within(entry.tight_low, entry.tight_high, set.low, set.high)) return entry.bound;
         const Value less = entry.most - most;
-        if (most > 0 && entry.bound - less >= target &&
+        if (most > 0 && entry.most > 0 && entry.bound - less >= target &&
             within(set.low, set.high, entry.low, entry.high))
           return entry.bound - less;
       }

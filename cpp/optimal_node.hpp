@@ -119,39 +119,50 @@ class Node {
     }
   }
 
-  // Most that all rows can cost.
-  Value most() const {
-    Value total = 0;
-    for (std::int64_t i = 0; i < size(); ++i)
-      total += problem_.cost.most(columns.data() + i * problem_.cost.K());
-    return total;
+  // Bins of all features; `make_lines` comes first.
+  void make_bins() {
+    const int n_coarse =
+        std::clamp(static_cast<int>(std::sqrt(static_cast<double>(size())) / 2), 2, kMostCoarse);
+    for (auto& line : lines) line.coarse.fill(line.order, line.ends, n_coarse);
+    left.resize(problem_.n_features);
+    right.resize(problem_.n_features);
+    paired_.assign(problem_.n_features, false);
   }
 
-  // Bounds for pairs of features; `make_lines` comes first.
-  void bound_pairs() {
-    const std::int64_t m = size();
-    const int n_coarse =
-        std::clamp(static_cast<int>(std::sqrt(static_cast<double>(m)) / 2), 2, kMostCoarse);
-    for (auto& line : lines) line.coarse.fill(line.order, line.ends, n_coarse);
-    const int d = problem_.n_features, K = problem_.cost.K();
-    left.resize(d);
-    right.resize(d);
-    if (d > kMostPaired || m < 16) return;
-    for (int f = 0; f < d; ++f) {
-      left[f].assign(static_cast<std::size_t>(lines[f].n_edges()) * d, Cost::kNone);
-      right[f].assign(static_cast<std::size_t>(lines[f].n_edges()) * d, Cost::kNone);
-    }
-    std::vector<Value> cells;
-    for (int f = 0; f < d; ++f)
-      for (int g = f; g < d; ++g) {
-        const int nf = lines[f].coarse.size(), ng = lines[g].coarse.size();
-        cells.assign(static_cast<std::size_t>(nf) * ng * K, Value{0});
-        sum_cells(problem_.cost, columns.data(), lines[f].coarse.codes.data(),
-                  lines[g].coarse.codes.data(), ng, m, cells.data());
-        work += static_cast<double>(m + 12 * nf * ng) * K;
-        bound_pair(f, g, {nf, ng * K, ng, K}, cells);
-        if (f != g) bound_pair(g, f, {ng, K, nf, ng * K}, cells);
-      }
+  // V(rows, 2), and V(rows, 1) if that is less.
+  Value two_leaves() const {
+    Value least = leaf();
+    for (int f = 0; f < problem_.n_features; ++f)
+      for (int p = 0; p + 1 < lines[f].n_positions(); ++p)
+        least = std::min(least, lines[f].before[p] + lines[f].after[p] + problem_.price(f));
+    return least;
+  }
+
+  // Most that the rows up to each coarse edge of a feature, and at last all rows, can cost.
+  std::vector<Value> most_upto(const std::vector<Value>& most, int f) {
+    const PositionBins& bins = lines[f].coarse;
+    std::vector<Value> sums(bins.size(), Value{0});
+    for (std::size_t i = 0; i < most.size(); ++i) sums[bins.codes[i]] += most[i];
+    for (int b = 1; b < bins.size(); ++b) sums[b] += sums[b - 1];
+    work += static_cast<double>(most.size());
+    return sums;
+  }
+
+  // Most that each row can cost.
+  std::vector<Value> most() const {
+    std::vector<Value> each(size());
+    for (std::int64_t i = 0; i < size(); ++i)
+      each[i] = problem_.cost.most(columns.data() + i * problem_.cost.K());
+    return each;
+  }
+
+  // Bounds for the pairs of a feature with each other one; `make_bins` comes first.
+  void bound_pairs(int f) {
+    const int d = problem_.n_features;
+    if (d > kMostPaired || size() < 16) return;
+    for (int g = 0; g < d; ++g)
+      if (!paired_[g]) bound_both(f, g);
+    paired_[f] = true;
   }
 
   // Features by what one cut of them leaves: a good tree found early rules out more.
@@ -194,12 +205,26 @@ class Node {
     line.last = last;
   }
 
-  void bound_pair(int root, int child, const Grid& grid, const std::vector<Value>& cells) {
-    if (grid.n_roots < 2) return;
+  void bound_both(int f, int g) {
+    const int nf = lines[f].coarse.size(), ng = lines[g].coarse.size(), K = problem_.cost.K();
+    cells_.assign(static_cast<std::size_t>(nf) * ng * K, Value{0});
+    sum_cells(problem_.cost, columns.data(), lines[f].coarse.codes.data(),
+              lines[g].coarse.codes.data(), ng, size(), cells_.data());
+    work += static_cast<double>(size() + 12 * nf * ng) * K;
+    bound_pair(f, g, {nf, ng * K, ng, K});
+    if (f != g) bound_pair(g, f, {ng, K, nf, ng * K});
+  }
+
+  void bound_pair(int root, int child, const Grid& grid) {
     const int d = problem_.n_features;
+    if (left[root].empty()) {
+      left[root].assign(static_cast<std::size_t>(lines[root].n_edges()) * d, Cost::kNone);
+      right[root].assign(static_cast<std::size_t>(lines[root].n_edges()) * d, Cost::kNone);
+    }
+    if (grid.n_roots < 2) return;
     scratch_.resize((2 * static_cast<std::size_t>(grid.n_children) + 4) * problem_.cost.K());
     std::array<Value, 256> on_left, on_right;
-    bound_children(problem_.cost, grid, cells.data(), lines[child].coarse.divisible.data(),
+    bound_children(problem_.cost, grid, cells_.data(), lines[child].coarse.divisible.data(),
                    problem_.price(child), scratch_.data(), on_left.data(), on_right.data());
     for (int e = 0; e + 1 < grid.n_roots; ++e) {
       left[root][static_cast<std::size_t>(e) * d + child] = on_left[e];
@@ -229,7 +254,8 @@ class Node {
   }
 
   const Problem<Cost>& problem_;
-  std::vector<Value> scratch_;
+  std::vector<bool> paired_;  // features whose pairs with all others have bounds
+  std::vector<Value> scratch_, cells_;
 };
 
 }  // namespace treemeans::optimal

@@ -13,21 +13,26 @@ namespace treemeans::optimal {
 
 struct CenterSets {
   static constexpr int kMostColumns = 64;
-  static constexpr int kFewest = 3;  // with two leaves, bounds from pairs of features are closer
+  static constexpr int kFewest = 2;
 
   std::vector<std::int64_t> columns;  // by row, then set
   std::vector<std::pair<int, int>>
       ranges;  // of the sets of l centers, by l; empty if first == last
-  int width = 0;
+  int width = 0, most_leaves = 0;
 
   CenterSets() = default;
 
-  // `regrets` has `stride` columns a row, the first k of which are centers.
-  CenterSets(const std::int64_t* regrets, std::int64_t n, int k, int stride) {
+  // `regrets` has `stride` columns a row, the first k of which are centers. For up to `most`
+  // leaves.
+  CenterSets(const std::int64_t* regrets, std::int64_t n, int k, int stride, int most)
+      : most_leaves(most) {
     ranges.assign(std::max(k, 1), {0, 0});
     std::vector<std::vector<int>> sets;
-    // All but one center first: the bound that holds for most numbers of leaves.
-    for (int l = k - 1; l >= kFewest; --l) add_level(sets, k, l);
+    // Most leaves first: a bound for more leaves is one for fewer.
+    for (int l = std::min(k - 1, most); l >= kFewest; --l) {
+      add_level(sets, k, l);
+      if (sets.empty()) add_level(sets, k, k - 1);
+    }
     width = static_cast<int>(sets.size());
     columns.resize(static_cast<std::size_t>(n) * width);
     for (std::int64_t i = 0; i < n; ++i)
@@ -36,6 +41,13 @@ struct CenterSets {
         for (int c : sets[s]) least = std::min(least, regrets[i * stride + c]);
         columns[i * width + s] = least;
       }
+  }
+
+  // The columns for so many leaves and more.
+  int width_for(int fewest) const {
+    int end = 0;
+    for (std::size_t l = fewest; l < ranges.size(); ++l) end = std::max(end, ranges[l].second);
+    return end;
   }
 
   // The bound for l leaves from sums of the columns: that of the smallest level of at least l.

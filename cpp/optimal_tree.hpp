@@ -19,6 +19,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <random>
@@ -27,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "block_size.hpp"
 #include "optimal_bounds.hpp"
 #include "optimal_node.hpp"
 #include "optimal_problem.hpp"
@@ -45,8 +47,6 @@ class ExactTree {
     std::mt19937_64 random(20200603);
     signs_.resize(problem.n_rows);
     for (auto& sign : signs_) sign = {random(), random()};
-    if constexpr (std::is_integral_v<Value>)
-      sets_ = CenterSets(problem.columns, problem.n_rows, problem.n_centers, cost_.K());
   }
 
   // V(all rows, n_leaves) if that is below the target, else a lower bound not below it. `pause` is
@@ -54,6 +54,10 @@ class ExactTree {
   Answer<Value> solve(int n_leaves, int max_depth, Value target,
                       std::function<void(double)> pause) {
     pause_ = std::move(pause);
+    if constexpr (std::is_integral_v<Value>)
+      if (sets_.most_leaves < n_leaves - 1)
+        sets_ = CenterSets(problem_.columns, problem_.n_rows, problem_.n_centers, cost_.K(),
+                           n_leaves - 1);
     RowSet all;
     all.rows.resize(problem_.n_rows);
     for (std::int64_t i = 0; i < problem_.n_rows; ++i) all.rows[i] = static_cast<std::uint32_t>(i);
@@ -68,6 +72,7 @@ class ExactTree {
 
  private:
   static constexpr std::size_t kMostCached = 1 << 21;
+  static constexpr std::int64_t kManyRows = sized(512, 8);
 
   struct Key {
     std::array<std::uint64_t, 2> hash;
@@ -141,28 +146,49 @@ class ExactTree {
     Node<Cost> node(problem_, set);
     Answer<Value> best{node.leaf(), true, nullptr};
     if (best.bound <= slack_ || set.rows.size() < 2) return best;
-    Value most_cost = 0;
-    if constexpr (std::is_integral_v<Value>) most_cost = node.most();
+    std::vector<Value> most;
+    if constexpr (std::is_integral_v<Value>) most = node.most();
+    const Value most_cost = total_of(most);
     charge(static_cast<double>(known_.size()));
     if (const auto bound = known_.find(set, most_cost, n_leaves, max_depth, target))
       return settled(best, target, *bound);
     node.make_lines(limited);
-    node.bound_pairs();
+    node.make_bins();
     charge(node.work);
+    node.work = 0.0;
+    const Value two_leaves = node.two_leaves();
     SideCuts<Cost> cuts(problem_, node, slack_);
     Search search{node,        cuts, n_leaves, max_depth, limited, std::min(target, best.bound),
                   Cost::kNone, best};
-    const int most =
+    const int most_leaves =
         max_depth - 1 < 30 ? std::min(n_leaves - 1, 1 << (max_depth - 1)) : n_leaves - 1;
     for (int f : node.promising()) {
       const Line<Value>& line = node.lines[f];
       if (line.first > line.last) continue;
-      cuts.start(f);
-      Sides sides = make_sides(node, f, most);
+      Sides sides = make_sides(f, most_leaves);
       // Sides with few leaves have the best bounds, and what is learnt there helps the others.
+      std::vector<int> left_leaves;
       for (int l : by_least(n_leaves))
-        if (l <= most && n_leaves - l <= most)
-          bisect(search, sides, l, line.first - 1, line.last + 1, Value{0}, Value{0});
+        if (l <= most_leaves && n_leaves - l <= most_leaves) left_leaves.push_back(l);
+      const auto rule_out = [&] {
+        std::erase_if(left_leaves, [&](int l) { return ruled_out(search, sides, l); });
+      };
+      // Of many rows the bounds that take longest come last, for features that are left.
+      const bool many = node.size() >= kManyRows;
+      if (many && most_cost > 0) {
+        bound_by_most(node, sides, two_leaves, node.most_upto(most, f));
+        rule_out();
+      }
+      if (!left_leaves.empty()) bound_sides_by_sets(node, sides, many ? 2 : 3);
+      if (many) rule_out();
+      if (left_leaves.empty()) continue;
+      node.bound_pairs(f);
+      charge(node.work);
+      node.work = 0.0;
+      bound_by_pairs(node, sides);
+      cuts.start(f);
+      for (int l : left_leaves)
+        bisect(search, sides, l, line.first - 1, line.last + 1, Value{0}, Value{0});
     }
     const Answer<Value> answer = settled(search.best, target, search.floor);
     if (!limited) remember(node, answer.bound, most_cost, n_leaves, max_depth);
@@ -333,46 +359,95 @@ class ExactTree {
     return static_cast<Value>(sets_.bound(sums.data(), n_leaves));
   }
 
-  // The same on both sides of the edges of a feature.
-  void bound_sides_by_sets(const Node<Cost>& node, Sides& sides) {
+  // The same on both sides of the edges of a feature, for so many leaves and more.
+  void bound_sides_by_sets(const Node<Cost>& node, Sides& sides, int fewest) {
     const Line<Value>& line = node.lines[sides.feature];
-    const int width = sets_.width, most = static_cast<int>(sides.left.size()) - 1;
-    if (width == 0 || most < CenterSets::kFewest || line.n_edges() == 0) return;
+    const int most = std::min(static_cast<int>(sides.left.size()) - 1, problem_.n_centers - 1);
+    const int width = sets_.width_for(fewest);
+    if (width == 0 || most < fewest || line.n_edges() == 0) return;
     const auto& rows = node.set->rows;
     std::vector<std::int64_t> sums(static_cast<std::size_t>(line.coarse.size()) * width, 0),
         rest(width);
     for (std::size_t i = 0; i < rows.size(); ++i)
       for (int s = 0; s < width; ++s)
         sums[static_cast<std::size_t>(line.coarse.codes[i]) * width + s] +=
-            sets_.columns[static_cast<std::size_t>(rows[i]) * width + s];
+            sets_.columns[static_cast<std::size_t>(rows[i]) * sets_.width + s];
     charge(static_cast<double>(rows.size()) * width);
     for (std::size_t i = width; i < sums.size(); ++i) sums[i] += sums[i - width];
     const std::int64_t* all = sums.data() + static_cast<std::size_t>(line.n_edges()) * width;
     for (int e = 0; e < line.n_edges(); ++e) {
       const std::int64_t* upto = sums.data() + e * width;
       for (int s = 0; s < width; ++s) rest[s] = all[s] - upto[s];
-      for (int l = CenterSets::kFewest; l <= std::min(most, problem_.n_centers - 1); ++l) {
-        sides.left[l][line.coarse.last[e]].bound = static_cast<Value>(sets_.bound(upto, l));
-        sides.right[l][line.coarse.last[e]].bound = static_cast<Value>(sets_.bound(rest.data(), l));
+      for (int l = fewest; l <= most; ++l) {
+        Value& left = sides.left[l][line.coarse.last[e]].bound;
+        Value& right = sides.right[l][line.coarse.last[e]].bound;
+        left = std::max(left, static_cast<Value>(sets_.bound(upto, l)));
+        right = std::max(right, static_cast<Value>(sets_.bound(rest.data(), l)));
       }
     }
   }
 
-  Sides make_sides(const Node<Cost>& node, int f, int most) {
-    const Line<Value>& line = node.lines[f];
+  static Sides make_sides(int f, int most) {
     Sides sides{f, {}, {}};
     sides.left.resize(most + 1);
     sides.right.resize(most + 1);
-    bound_sides_by_sets(node, sides);
-    if (most < 2 || node.left[f].empty()) return sides;
-    const int d = problem_.n_features;
+    return sides;
+  }
+
+  // What two leaves cost on one side, they cost on all rows with no more than the others can add.
+  void bound_by_most(const Node<Cost>& node, Sides& sides, Value two_leaves,
+                     const std::vector<Value>& most) {
+    if (sides.left.size() <= 2) return;
+    const Line<Value>& line = node.lines[sides.feature];
+    for (int e = 0; e < line.n_edges(); ++e) {
+      Value& left = sides.left[2][line.coarse.last[e]].bound;
+      Value& right = sides.right[2][line.coarse.last[e]].bound;
+      left = std::max(left, two_leaves - (most.back() - most[e]));
+      right = std::max(right, two_leaves - most[e]);
+    }
+  }
+
+  void bound_by_pairs(const Node<Cost>& node, Sides& sides) {
+    const int f = sides.feature, d = problem_.n_features;
+    if (sides.left.size() <= 2 || node.left[f].empty()) return;
+    const Line<Value>& line = node.lines[f];
     for (int e = 0; e < line.n_edges(); ++e) {
       const Value* left = node.left[f].data() + e * d;
       const Value* right = node.right[f].data() + e * d;
-      sides.left[2][line.coarse.last[e]].bound = *std::min_element(left, left + d);
-      sides.right[2][line.coarse.last[e]].bound = *std::min_element(right, right + d);
+      Value& before = sides.left[2][line.coarse.last[e]].bound;
+      Value& after = sides.right[2][line.coarse.last[e]].bound;
+      before = std::max(before, *std::min_element(left, left + d));
+      after = std::max(after, *std::min_element(right, right + d));
     }
-    return sides;
+  }
+
+  // Whether no cut with l leaves on the left is of use, by what is known at the coarse edges.
+  bool ruled_out(Search& search, const Sides& sides, int l) const {
+    const Line<Value>& line = search.node.lines[sides.feature];
+    const int r = search.n_leaves - l;
+    Value floor = Cost::kNone, before = 0;
+    int low = -1;
+    for (int e = 0; e <= line.n_edges(); ++e) {
+      const int high = line.coarse.last[e];  // of the last bin: all rows
+      const Value after = e < line.n_edges() ? known(sides.right, line.after, r, high) : Value{0};
+      if (high - low > 1) floor = std::min(floor, before + after);  // cuts between the edges
+      if (e == line.n_edges()) break;
+      before = known(sides.left, line.before, l, high);
+      floor = std::min(floor, before + after);
+      low = high;
+    }
+    floor += problem_.price(sides.feature);
+    if (floor < search.limit - slack_) return false;
+    search.floor = std::min(search.floor, floor);
+    return true;
+  }
+
+  // The sum; 0 if it may be too large.
+  static Value total_of(const std::vector<Value>& values) {
+    Value total = 0;
+    for (Value value : values)
+      if ((total += value) > std::numeric_limits<Value>::max() / 2) return 0;
+    return total;
   }
 
   // Numbers of leaves on the left, those first where one side has few.

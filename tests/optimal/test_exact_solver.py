@@ -114,6 +114,28 @@ def test_regrets_of_tables_with_bins():
         check_regrets(rng, 50, 4)
 
 
+def test_one_center_is_costly_for_each_row():
+    """The largest costs of all rows together are far above those of any center, 2**61."""
+    rng = np.random.default_rng(6)
+    for _ in range(60):
+        n, k = int(rng.integers(16, 40)), 16
+        X = rng.integers(0, 6, (n, 3)).astype(float)
+        regrets = rng.integers(0, 2, (n, k))
+        regrets[np.arange(n), rng.integers(0, k - 1, n)] = 1000
+        regrets[:, -1] *= rng.integers(0, 3, n)
+        regrets -= regrets.min(axis=1, keepdims=True)
+        regrets <<= 61 - int(regrets.sum(axis=0).max()).bit_length()
+        best = AllTrees(X, cheapest_center(regrets), None, None, 0.0).least_cost(4, 64)
+        columns = ranked(X)
+        solver = _core.RegretSolver16(
+            columns.ranks, columns.n_distinct, regrets, k, None, 0.0, None, 0
+        )
+        for target in (best // 2, best, best + 1):
+            bound, exact, _ = solver.solve(4, 64, target, go_on)
+            assert bound <= best
+            assert bound == best if exact else bound >= target
+
+
 def test_squares():
     rng = np.random.default_rng(5)
     for _ in range(200):

@@ -77,7 +77,7 @@ def test_any_chunks(borders, columns, weighted):
     partitions = as_partitioned(da.from_array(X, chunks=(tuple(sizes), columns)), weights)
     assert (partitions.n_partitions, partitions.n_features) == (len(sizes), 3)
     assert partitions.names is None
-    assert partitions.dates == []
+    assert not partitions.dates
     assert quietly(partitions, Order()) == listed(sizes, weights=weights).map_reduce(Order())
 
 

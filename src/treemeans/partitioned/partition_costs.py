@@ -64,7 +64,8 @@ class CostTableBuilder:
             table = self.build(partition)
             n_bytes = table.nearest.nbytes + table.regrets.values.nbytes + table.base.values.nbytes
             partition.cache.keep("costs", self.token, table, n_bytes, spare=True)
-            partition.cache.keep("labels", self.token, table.nearest, table.nearest.nbytes)
+            labels = table.nearest
+            partition.cache.keep("labels", self.token, labels, labels.nbytes, spills=True)
         return table
 
     def labels(self, partition: Partition) -> NDArray[np.int32]:

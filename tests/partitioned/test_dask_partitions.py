@@ -107,7 +107,7 @@ def test_a_data_frame_with_dates():
     for npartitions in (1, 4):
         partitions = as_partitioned(dd.from_pandas(FRAME, npartitions=npartitions))
         assert partitions.names.tolist() == list(FRAME.columns)
-        assert partitions.dates == ["day"]
+        assert list(partitions.dates) == ["day"]
         sizes = [row[2] for row in partitions.map_reduce(Order())]
         assert partitions.n_partitions == len(sizes) == npartitions
         found, expected = (

@@ -66,5 +66,5 @@ def separation_passes(levels: float) -> Passes:
 
 def expansion_passes(n_cuts: int) -> Passes:
     """The passes of so many cuts more: many leaves are searched together, and ahead."""
-    rounds = math.log2(1 + n_cuts)
+    rounds = math.log2(1 + max(n_cuts, 0))
     return {"SumCodes": max(rounds, 1.0), "SumHistograms": rounds}

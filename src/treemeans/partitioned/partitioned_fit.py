@@ -175,11 +175,13 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
     )
     rows.expect_passes(dict.fromkeys(kmeans_passes(), 0.0))  # they are done
     rows.expect_passes(_passes_of_tree(options, reference.n_clusters))
-    cost_totals = rows.map_reduce(SumCosts.of(reference, summary))
+    sum_costs = SumCosts.of(reference, summary)
+    cost_totals = rows.map_reduce(sum_costs)
     if reference.given:
         occupied = np.repeat(np.arange(reference.n_clusters), cost_totals.nearest > 0)
         warn_if_empty(occupied.astype(np.int32), reference.n_clusters)
-    cost_builder = CostTableBuilder(reference, cost_totals.scales(summary))
+    scales = cost_totals.scales(summary)
+    cost_builder = CostTableBuilder(reference, scales, labels_token=sum_costs.labels_token)
     kinds = MixedColumns.of(rows.columns, summary)
     placed = np.zeros(0, dtype=np.intp)
     if kinds.mixed.any():

@@ -31,15 +31,20 @@ class ScratchFile:
         return self._file.fileno()
 
     def write(self, values: NDArray[Any]) -> int:
-        """Append an array; where it begins. Raises OSError if the disk is full."""
+        """Append an array; where it begins. Raises OSError if the disk is full.
+
+        The values of a row lie side by side; rows may be further apart.
+        """
         granule = mmap.ALLOCATIONGRANULARITY
         with self._lock:
             offset = self._end
             self._end += -(-values.nbytes // granule) * granule
-        left, at = memoryview(values.reshape(-1).view(np.uint8).data), offset
-        while len(left):  # the system may take some at a time
-            done = os.pwrite(self.number, left, at)
-            left, at = left[done:], at + done
+        at = offset
+        for some in [values] if values.flags.c_contiguous else values:
+            left = memoryview(np.ascontiguousarray(some).reshape(-1).view(np.uint8).data)
+            while len(left):  # the system may take some at a time
+                done = os.pwrite(self.number, left, at)
+                left, at = left[done:], at + done
         return offset
 
     def view(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:

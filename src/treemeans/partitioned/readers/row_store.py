@@ -69,9 +69,8 @@ class RowStore:
         X, offset = partition.X, 0
         kept: NDArray[Any] | None = X
         if self._file is not None:
-            by_column = np.ascontiguousarray(X.T)  # then a pass reads only the columns it needs
             try:
-                offset = self._file.write(by_column)
+                offset = self._file.write(X.T)  # then a pass reads only the columns it needs
             except OSError:  # others have filled the disk since it was looked at
                 self.is_full = True
                 return

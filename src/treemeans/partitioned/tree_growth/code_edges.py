@@ -212,8 +212,8 @@ class SumCodes(MapReduceStep[NDArray[np.int64]]):
         )
         weights = self.row_stats.weights(self.cost_builder, partition)
         if not self.row_stats.of_labels:
-            regrets = self.cost_builder.cached(partition).regrets.values
-            return _core.sum_codes(*coded, regrets, weights)
+            regrets, place = self.cost_builder.regrets_of(partition, groups >= 0)
+            return _core.sum_codes(*coded, regrets, weights, place)
         labels = self.cost_builder.labels(partition)
         k = self.cost_builder.reference.n_clusters
         home = self.cost_builder.weights(partition)

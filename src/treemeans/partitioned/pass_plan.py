@@ -16,15 +16,15 @@ Passes = dict[str, float]
 OTHER = "other"
 
 WORK: Mapping[str, tuple[float, float]] = {
-    "SummarizeRows": (8.0, 1.0),
-    "SampleRows": (0.8, 0.8),
-    "AssignToCenters": (3.8, 3.8),
-    "SumCosts": (1.1, 1.1),
-    "EncodeRows": (2.0, 2.0),
-    "SumCodes of labels": (1.3, 0.5),
-    "SumHistograms of labels": (0.25, 0.25),
-    "SumCodes": (2.6, 1.2),
-    "SumHistograms": (0.6, 0.6),
+    "SummarizeRows": (4.3, 0.6),
+    "SampleRows": (0.9, 0.9),
+    "AssignToCenters": (2.4, 2.4),
+    "SumCosts": (1.3, 1.3),
+    "EncodeRows": (2.6, 2.6),
+    "SumCodes of labels": (0.5, 0.5),
+    "SumHistograms of labels": (0.2, 0.4),
+    "SumCodes": (3.2, 0.6),
+    "SumHistograms": (0.8, 0.7),
     "MeasureLeaves": (2.4, 2.4),
     OTHER: (2.0, 2.0),
 }

@@ -71,11 +71,11 @@ template <class Code>
 Out<std::int64_t> sums_by_code(In<Code, 2> codes, In<std::int64_t, 1> first, In<double, 1> edges,
                                In<std::int32_t, 1> features, In<std::int32_t, 1> groups,
                                std::int64_t n_groups, In<std::int64_t, 2> values,
-                               MaybeIn<std::int64_t> weights) {
+                               MaybeIn<std::int64_t> weights, MaybeIn<std::int32_t> place) {
   const auto rows = rows_of<Code>(groups, codes, edges_of(first, edges), features, n_groups);
   auto [sums, out] = new_sums(rows, static_cast<std::int64_t>(values.shape(1)), weights);
   nb::gil_scoped_release release;
-  sum_codes<Code>(rows, values.data(), out);
+  sum_codes<Code>(rows, values.data(), or_null<std::int32_t>(place), out);
   return sums;
 }
 
@@ -92,16 +92,30 @@ Out<std::int64_t> labels_by_code(In<Code, 2> codes, In<std::int64_t, 1> first, I
   return sums;
 }
 
-bool descend_tree(const Points& points, In<std::int32_t, 1> feature, In<double, 1> threshold,
-                  In<std::int32_t, 1> left, In<std::int32_t, 1> right, InOut<std::int32_t, 1> node,
-                  MaybeIn<std::int8_t> missing_left, MaybeIn<std::int64_t> category_first,
-                  MaybeIn<std::int32_t> category_codes) {
-  nb::gil_scoped_release release;
-  return descend(points,
-                 {feature.data(), threshold.data(), left.data(), right.data(), nullptr,
-                  static_cast<std::int32_t>(feature.shape(0)), or_null<std::int8_t>(missing_left),
-                  or_null<std::int64_t>(category_first), or_null<std::int32_t>(category_codes)},
-                 node.data());
+// The group of each row; its key, or None if no row was sent on. None if a value is not accepted.
+nb::object route_rows(const Points& points, In<std::int32_t, 1> feature, In<double, 1> threshold,
+                      In<std::int32_t, 1> left, In<std::int32_t, 1> right,
+                      MaybeIn<std::int32_t> key, In<std::int32_t, 1> node_of_key,
+                      In<std::int32_t, 1> key_of_node, In<std::int32_t, 1> group_of_node,
+                      MaybeIn<std::int8_t> missing_left, MaybeIn<std::int64_t> category_first,
+                      MaybeIn<std::int32_t> category_codes) {
+  const auto n = static_cast<std::size_t>(points.n_rows);
+  auto groups = new_array<std::int32_t>({n}), keys = new_array<std::int32_t>({n});
+  const RowPlaces from{or_null<std::int32_t>(key), node_of_key.data(), key_of_node.data(),
+                       group_of_node.data()};
+  bool moved = false, accepted = false;
+  {
+    nb::gil_scoped_release release;
+    accepted =
+        route(points,
+              {feature.data(), threshold.data(), left.data(), right.data(), nullptr,
+               static_cast<std::int32_t>(feature.shape(0)), or_null<std::int8_t>(missing_left),
+               or_null<std::int64_t>(category_first), or_null<std::int32_t>(category_codes)},
+              from, groups.data(), keys.data(), &moved);
+  }
+  if (!accepted) return nb::none();
+  if (!moved) return nb::make_tuple(groups, nb::none());
+  return nb::make_tuple(groups, keys);
 }
 
 }  // namespace
@@ -109,17 +123,18 @@ bool descend_tree(const Points& points, In<std::int32_t, 1> feature, In<double, 
 void bind_code_histogram(nb::module_& m) {
   m.def("encode", &encode_rows, "points"_a, "edge_first"_a, "edges"_a);
   m.def("sum_codes", &sums_by_code<std::uint8_t>, "codes"_a, "edge_first"_a, "edges"_a,
-        "features"_a, "groups"_a, "n_groups"_a, "values"_a, "weights"_a.none());
+        "features"_a, "groups"_a, "n_groups"_a, "values"_a, "weights"_a.none(), "place"_a.none());
   m.def("sum_codes", &sums_by_code<std::uint16_t>, "codes"_a, "edge_first"_a, "edges"_a,
-        "features"_a, "groups"_a, "n_groups"_a, "values"_a, "weights"_a.none());
+        "features"_a, "groups"_a, "n_groups"_a, "values"_a, "weights"_a.none(), "place"_a.none());
   m.def("count_labels", &labels_by_code<std::uint8_t>, "codes"_a, "edge_first"_a, "edges"_a,
         "features"_a, "groups"_a, "n_groups"_a, "labels"_a, "n_labels"_a, "home"_a.none(),
         "weights"_a.none());
   m.def("count_labels", &labels_by_code<std::uint16_t>, "codes"_a, "edge_first"_a, "edges"_a,
         "features"_a, "groups"_a, "n_groups"_a, "labels"_a, "n_labels"_a, "home"_a.none(),
         "weights"_a.none());
-  m.def("descend", &descend_tree, "points"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
-        "node"_a, "missing_left"_a = nb::none(), "category_first"_a = nb::none(),
+  m.def("route", &route_rows, "points"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
+        "key"_a.none(), "node_of_key"_a, "key_of_node"_a, "group_of_node"_a,
+        "missing_left"_a = nb::none(), "category_first"_a = nb::none(),
         "category_codes"_a = nb::none());
 }
 

@@ -37,12 +37,12 @@ using Histograms = std::array<std::int64_t*, kTogether>;
 // W is k where it is known at compile time, or 0.
 template <int W, int C, class Code>
 TM_CLONES void add_lines(const std::int64_t* TM_RESTRICT values, const LineSums& out,
-                         const Row* TM_RESTRICT rows, std::int64_t n, const Columns<Code>& codes,
-                         const Histograms& sums) {
+                         const Row* TM_RESTRICT rows, const Row* TM_RESTRICT lines, std::int64_t n,
+                         const Columns<Code>& codes, const Histograms& sums) {
   const std::int64_t k = W ? W : out.k, width = out.width();
   const std::int64_t* TM_RESTRICT weights = out.weights;
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t* TM_RESTRICT line = values + rows[i] * k;
+    const std::int64_t* TM_RESTRICT line = values + lines[i] * k;
     for (int j = 0; j < C; ++j) {
       std::int64_t* TM_RESTRICT bin = sums[j] + std::int64_t{codes[j][rows[i]]} * width;
 #pragma omp simd
@@ -81,14 +81,21 @@ void walk(const CodedRows<Code>& all, std::int64_t K, std::int64_t* sums, Visit 
 }
 
 template <int W, class Code>
-void sum_by_width(const CodedRows<Code>& all, const std::int64_t* values, const LineSums& out) {
+void sum_by_width(const CodedRows<Code>& all, const std::int64_t* values, const std::int32_t* place,
+                  const LineSums& out) {
+  std::vector<Row> placed(place ? kRows : 0);
   walk(all, out.width(), out.sums,
        [&](const Row* rows, std::int64_t n, const Columns<Code>& codes, const Histograms& bins,
            std::int64_t n_columns) {
+         const Row* lines = rows;
+         if (place) {
+           for (std::int64_t i = 0; i < n; ++i) placed[i] = place[rows[i]];
+           lines = placed.data();
+         }
          if (n_columns == kTogether)
-           return add_lines<W, kTogether, Code>(values, out, rows, n, codes, bins);
+           return add_lines<W, kTogether, Code>(values, out, rows, lines, n, codes, bins);
          for (std::int64_t j = 0; j < n_columns; ++j)
-           add_lines<W, 1, Code>(values, out, rows, n, {codes[j]}, {bins[j]});
+           add_lines<W, 1, Code>(values, out, rows, lines, n, {codes[j]}, {bins[j]});
        });
 }
 
@@ -124,34 +131,35 @@ void encode(const Points& points, const CodeEdges& edges, Code* codes, double* l
 }
 
 template <class Code>
-void sum_codes(const CodedRows<Code>& rows, const std::int64_t* values, const LineSums& out) {
+void sum_codes(const CodedRows<Code>& rows, const std::int64_t* values, const std::int32_t* place,
+               const LineSums& out) {
   switch (out.k) {
     case 2:
-      return sum_by_width<known_width<2>>(rows, values, out);
+      return sum_by_width<known_width<2>>(rows, values, place, out);
     case 3:
-      return sum_by_width<known_width<3>>(rows, values, out);
+      return sum_by_width<known_width<3>>(rows, values, place, out);
     case 4:
-      return sum_by_width<known_width<4>>(rows, values, out);
+      return sum_by_width<known_width<4>>(rows, values, place, out);
     case 5:
-      return sum_by_width<known_width<5>>(rows, values, out);
+      return sum_by_width<known_width<5>>(rows, values, place, out);
     case 6:
-      return sum_by_width<known_width<6>>(rows, values, out);
+      return sum_by_width<known_width<6>>(rows, values, place, out);
     case 7:
-      return sum_by_width<known_width<7>>(rows, values, out);
+      return sum_by_width<known_width<7>>(rows, values, place, out);
     case 8:
-      return sum_by_width<known_width<8>>(rows, values, out);
+      return sum_by_width<known_width<8>>(rows, values, place, out);
     case 10:
-      return sum_by_width<known_width<10>>(rows, values, out);
+      return sum_by_width<known_width<10>>(rows, values, place, out);
     case 12:
-      return sum_by_width<known_width<12>>(rows, values, out);
+      return sum_by_width<known_width<12>>(rows, values, place, out);
     case 16:
-      return sum_by_width<known_width<16>>(rows, values, out);
+      return sum_by_width<known_width<16>>(rows, values, place, out);
     case 20:
-      return sum_by_width<known_width<20>>(rows, values, out);
+      return sum_by_width<known_width<20>>(rows, values, place, out);
     case 32:
-      return sum_by_width<known_width<32>>(rows, values, out);
+      return sum_by_width<known_width<32>>(rows, values, place, out);
     default:
-      return sum_by_width<0>(rows, values, out);
+      return sum_by_width<0>(rows, values, place, out);
   }
 }
 
@@ -175,6 +183,9 @@ void count_labels(const CodedRows<Code>& rows, const std::int32_t* labels, const
        });
 }
 
+namespace {
+
+// Sends rows on from the nodes where they are, in place.
 bool descend(const Points& points, const TreeView& tree, std::int32_t* node) {
   std::vector<std::vector<Row>> rows(tree.n_nodes);
   for (std::int64_t r = 0; r < points.n_rows; ++r)
@@ -199,10 +210,31 @@ bool descend(const Points& points, const TreeView& tree, std::int32_t* node) {
   return true;
 }
 
+}  // namespace
+
+bool route(const Points& points, const TreeView& tree, const RowPlaces& from, std::int32_t* group,
+           std::int32_t* key, bool* moved) {
+  const std::int64_t n = points.n_rows;
+  std::int32_t* node = group;  // nodes first, then their groups
+  std::uint8_t inner = 0;
+  for (std::int64_t r = 0; r < n; ++r) {
+    node[r] = from.key ? from.node_of_key[from.key[r]] : 0;
+    inner |= tree.feature[node[r]] >= 0;
+  }
+  *moved = inner != 0;
+  if (*moved && !descend(points, tree, node)) return false;
+  if (*moved)
+    for (std::int64_t r = 0; r < n; ++r) key[r] = from.key_of_node[node[r]];
+  for (std::int64_t r = 0; r < n; ++r) group[r] = from.group_of_node[node[r]];
+  return true;
+}
+
 template void encode(const Points&, const CodeEdges&, std::uint8_t*, double*, double*);
 template void encode(const Points&, const CodeEdges&, std::uint16_t*, double*, double*);
-template void sum_codes(const CodedRows<std::uint8_t>&, const std::int64_t*, const LineSums&);
-template void sum_codes(const CodedRows<std::uint16_t>&, const std::int64_t*, const LineSums&);
+template void sum_codes(const CodedRows<std::uint8_t>&, const std::int64_t*, const std::int32_t*,
+                        const LineSums&);
+template void sum_codes(const CodedRows<std::uint16_t>&, const std::int64_t*, const std::int32_t*,
+                        const LineSums&);
 template void count_labels(const CodedRows<std::uint8_t>&, const std::int32_t*, const std::int64_t*,
                            const LineSums&);
 template void count_labels(const CodedRows<std::uint16_t>&, const std::int32_t*,

@@ -56,17 +56,28 @@ struct LineSums {
   std::int64_t width() const { return k + (weights ? 2 : 1); }
 };
 
-// The k numbers are a row's `values`, n_rows x k.
+// The k numbers are a row's `values`, n_rows x k; where there is a `place`, those of the row there,
+// which only rows of a group need to have.
 template <class Code>
-void sum_codes(const CodedRows<Code>& rows, const std::int64_t* values, const LineSums& out);
+void sum_codes(const CodedRows<Code>& rows, const std::int64_t* values, const std::int32_t* place,
+               const LineSums& out);
 
 // The k numbers are the row's `home` weight (null: 1) at its label, and zeros elsewhere.
 template <class Code>
 void count_labels(const CodedRows<Code>& rows, const std::int32_t* labels, const std::int64_t* home,
                   const LineSums& out);
 
-// Sends rows on from the nodes where they are, in place, down to leaves. Parents come before their
-// children. False if a value comes to a split that does not accept it.
-bool descend(const Points& points, const TreeView& tree, std::int32_t* node);
+// Where rows are in a tree whose nodes have keys that stay the same while it grows.
+struct RowPlaces {
+  const std::int32_t* key;          // of each row, from a smaller tree; null: all are at the root
+  const std::int32_t* node_of_key;  // 0 for a node that is no more
+  const std::int32_t* key_of_node;
+  const std::int32_t* group_of_node;
+};
+
+// Sends rows on down to leaves: the group of each, and its key if any row was sent on. Parents come
+// before their children. False if a value comes to a split that does not accept it.
+bool route(const Points& points, const TreeView& tree, const RowPlaces& from, std::int32_t* group,
+           std::int32_t* key, bool* moved);
 
 }  // namespace treemeans

@@ -34,6 +34,11 @@ void walk(const Points& points, const std::int32_t* groups, const HistogramReque
   std::vector<std::uint8_t> wanted(n_groups, 0);
   for (std::int64_t request = 0; request < requests.n; ++request)
     wanted[requests.group[request]] = 1;
+  std::vector<std::int64_t> counts(n_groups, 0);
+  for (std::int64_t r = 0; r < points.n_rows; ++r)
+    if (groups[r] >= 0 && groups[r] < n_groups) ++counts[groups[r]];
+  for (std::int64_t g = 0; g < n_groups; ++g)
+    if (wanted[g]) rows[g].reserve(counts[g]);
   for (std::int64_t r = 0; r < points.n_rows; ++r)
     if (groups[r] >= 0 && groups[r] < n_groups && wanted[groups[r]])
       rows[groups[r]].push_back(static_cast<Row>(r));

@@ -380,6 +380,7 @@ def sum_codes(
     n_groups: int,
     values: NDArray[np.int64],
     weights: NDArray[np.int64] | None,
+    place: NDArray[np.int32] | None,
 ) -> NDArray[np.int64]: ...
 def count_labels(
     codes: NDArray[np.uint8 | np.uint16],
@@ -393,17 +394,20 @@ def count_labels(
     home: NDArray[np.int64] | None,
     weights: NDArray[np.int64] | None,
 ) -> NDArray[np.int64]: ...
-def descend(
+def route(
     points: Points,
     feature: NDArray[np.int32],
     threshold: NDArray[np.float64],
     left: NDArray[np.int32],
     right: NDArray[np.int32],
-    node: NDArray[np.int32],
+    key: NDArray[np.int32] | None,
+    node_of_key: NDArray[np.int32],
+    key_of_node: NDArray[np.int32],
+    group_of_node: NDArray[np.int32],
     missing_left: NDArray[np.int8] | None = None,
     category_first: NDArray[np.int64] | None = None,
     category_codes: NDArray[np.int32] | None = None,
-) -> bool: ...
+) -> tuple[NDArray[np.int32], NDArray[np.int32] | None] | None: ...
 
 class Separation:
     """Cuts that separate the reference centers, and what the leaves hold.

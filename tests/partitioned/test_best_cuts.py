@@ -286,7 +286,11 @@ def searched_by_code(rows, wanted, features):
     codes, low, high = _core.encode(as_points(rows.X), edges.first, edges.edges)
     ranges = CodeRanges(low, high)
 
+    place = rows.rng.permutation(len(rows.X)).astype(np.int32)  # lines in any order
+
     def begin(targets):
+        lines = np.empty_like(rows.row_stats[:, :-1], order="C")  # the kernel counts rows by itself
+        lines[place] = rows.row_stats[:, :-1]
         sums = _core.sum_codes(
             codes,
             edges.first,
@@ -294,8 +298,9 @@ def searched_by_code(rows, wanted, features):
             np.arange(d, dtype=np.int32),
             rows.groups,
             len(targets),
-            np.ascontiguousarray(rows.row_stats[:, :-1]),  # the kernel counts rows by itself
+            lines,
             None,
+            place,
         )
         for target in targets:
             of = {f: sums[target.group][edges.bins(f)] for f in features}

@@ -23,7 +23,9 @@ from scipy import sparse
 from tests.helpers.examples import examples
 from tests.helpers.map_reduce_steps import Deadly, Order, Slow, Total
 from tests.helpers.partitioned_cases import ListedPartitions
+from treemeans import ExKMC
 from treemeans.columns.dates import dates_as_days
+from treemeans.partitioned import partition_cache
 from treemeans.partitioned.readers.open_partitioned import as_partitioned
 from treemeans.partitioned.row_summary import SummarizeRows
 
@@ -77,7 +79,7 @@ def test_any_chunks(borders, columns, weighted):
     partitions = as_partitioned(da.from_array(X, chunks=(tuple(sizes), columns)), weights)
     assert (partitions.n_partitions, partitions.n_features) == (len(sizes), 3)
     assert partitions.names is None
-    assert partitions.dates == []
+    assert not partitions.dates
     assert quietly(partitions, Order()) == listed(sizes, weights=weights).map_reduce(Order())
 
 
@@ -107,7 +109,7 @@ def test_a_data_frame_with_dates():
     for npartitions in (1, 4):
         partitions = as_partitioned(dd.from_pandas(FRAME, npartitions=npartitions))
         assert partitions.names.tolist() == list(FRAME.columns)
-        assert partitions.dates == ["day"]
+        assert list(partitions.dates) == ["day"]
         sizes = [row[2] for row in partitions.map_reduce(Order())]
         assert partitions.n_partitions == len(sizes) == npartitions
         found, expected = (
@@ -430,3 +432,22 @@ def test_other_processes(pool, tmp_path):
         wait_for(lambda: not passing())
         with pytest.raises(RuntimeError, match="A process of dask's pool died while it read a"):
             as_partitioned(ROWS).map_reduce(Deadly(number=1))
+
+
+@pytest.mark.parametrize("disk", [0, 2**40])
+def test_labels_whose_costs_are_not_kept(monkeypatch, disk):
+    """Costs of labels do not follow from the rows, so that no pass may price some of them anew."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(3000, 4)), columns=list("abcd"))
+    labels = np.array(list("uvwxy"))[rng.integers(0, 5, len(frame))]
+    labels[frame.a > 0.3] = "u"
+    table = dd.from_pandas(frame.assign(group=labels), npartitions=3)
+    trees = []
+    with dask.config.set({"treemeans.gather": 0, "scheduler": "synchronous"}):
+        for _ in range(2):
+            model = ExKMC(reference=table["group"], cost="labels", max_leaf_nodes=15)
+            trees.append(model.fit(table[list("abcd")]).tree_)
+            monkeypatch.setattr(partition_cache, "memory_budget", lambda: 0)
+            monkeypatch.setattr(partition_cache, "free_scratch", lambda: disk)
+    for name in ("feature", "threshold", "label", "costs"):
+        np.testing.assert_array_equal(getattr(trees[1], name), getattr(trees[0], name))

@@ -14,6 +14,7 @@ from pyarrow import parquet as pq
 
 from tests.helpers.system_faults import full_disk
 from treemeans import ExKMC, open_parts
+from treemeans.partitioned import partition_cache
 from treemeans.partitioned.partition_cache import PartitionCache, available_memory
 from treemeans.partitioned.readers import arrow_columns, reread_partitions, row_store
 from treemeans.partitioned.readers.row_store import RowStore
@@ -53,7 +54,7 @@ def fitted(parts, reference="fast"):
 @pytest.mark.parametrize("weights", [None, "w"])
 @pytest.mark.parametrize("memory", [2**40, 3_000, 0])
 def test_rows_are_read_once_wherever_they_are_kept(path, monkeypatch, memory, weights):
-    """With no memory at all, codes and costs are computed again in every pass."""
+    """With no memory at all, codes go to a file, and costs are computed again in every pass."""
     names = list("abcd")
     centers = np.random.default_rng(1).normal(size=(4, 4))
     table = pq.read_table(path)
@@ -128,7 +129,7 @@ parts = open_parts(sys.argv[1])
 map_reduce = parts.map_reduce
 def slow(step):
     found = map_reduce(step)
-    print(os.readlink(f"/proc/self/fd/{parts._store._file.fileno()}"), flush=True)
+    print(os.readlink(f"/proc/self/fd/{parts._store._file.number}"), flush=True)
     time.sleep(60)
 parts.map_reduce = slow
 ExKMC(4, random_state=0).fit(parts)
@@ -158,6 +159,43 @@ def test_a_killed_process_leaves_no_scratch_file(path, tmp_path):
             break
         time.sleep(0.1)
     assert not any(scratch.iterdir())
+
+
+def test_codes_and_labels_that_do_not_fit_go_to_a_scratch_file():
+    cache = PartitionCache(100)
+    codes, labels = np.arange(90, dtype=np.uint8).reshape(9, 10), np.arange(40, dtype=np.int32)
+    for number in range(3):
+        one = cache.of(number)
+        assert one.keep("codes", "key", codes + number, codes.nbytes, spare=True, spills=True)
+        assert one.keep("labels", "key", labels + number, labels.nbytes, spills=True)
+        assert not one.keep("costs", "key", codes, 101)  # what is made again quickly does not
+    assert cache.n_bytes <= 100
+    found = [cache.of(number).find("codes", "key") for number in range(3)]
+    for number in range(3):
+        np.testing.assert_array_equal(found[number], codes + number)
+        np.testing.assert_array_equal(cache.of(number).find("labels", "key"), labels + number)
+        assert cache.of(number).find("labels", "other") is None
+    cache.clear()
+    np.testing.assert_array_equal(found[2], codes + 2)  # a view outlives the file
+    assert cache.of(1).find("codes", "key") is None
+
+
+@pytest.mark.parametrize("free", [0, 1000])
+def test_a_scratch_file_leaves_half_of_the_free_space(monkeypatch, free):
+    monkeypatch.setattr(partition_cache, "free_scratch", lambda: free)
+    codes = np.zeros((4, 100), dtype=np.uint8)
+    cache = PartitionCache(0)
+    kept = [cache.of(i).keep("codes", "key", codes, codes.nbytes, spills=True) for i in range(3)]
+    assert kept == ([True, False, False] if free else [False] * 3)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit on the size of files")
+def test_where_the_disk_fills_codes_are_found_again():
+    codes = np.zeros((4, 100_000), dtype=np.uint8)
+    cache = PartitionCache(0)
+    with full_disk(5_000):
+        assert not cache.of(0).keep("codes", "key", codes, codes.nbytes, spills=True)
+    assert cache.of(0).find("codes", "key") is None
 
 
 def test_a_cache_keeps_to_its_budget():

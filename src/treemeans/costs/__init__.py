@@ -1,6 +1,6 @@
 """Costs of rows at clusters, and of sets of rows with their best representatives."""
 
-from treemeans.costs.centered_prices import centered_cost, centered_prices
+from treemeans.costs.centered_prices import centered_cost, centered_prices, cheapest_centers
 from treemeans.costs.cosine_cost import CosineCost, DirectionStatistics
 from treemeans.costs.cost import COST_KINDS, OWN_COSTS, Clusters, Cost, GroupCosts
 from treemeans.costs.cost_table import (
@@ -49,6 +49,7 @@ __all__ = [
     "UnionStatistics",
     "centered_cost",
     "centered_prices",
+    "cheapest_centers",
     "node_costs",
     "rounded_mean",
     "shift_near",

@@ -45,6 +45,15 @@ def centered_prices(
     return _core.price(points, centers, n_threads, cost == "kmedians")
 
 
+def cheapest_centers(
+    cost: str, rows: Any, centers: Floats, n_threads: int
+) -> tuple[Floats, NDArray[np.int32]]:
+    """The first two of `centered_prices`, which are quicker to find without the others."""
+    if cost == "cosine":
+        return centered_prices(cost, rows, centers, n_threads)[:2]
+    return _core.nearest_centers(as_points(rows), centers, n_threads, cost == "kmedians")
+
+
 def centered_cost(
     cost: str,
     rows: Any,

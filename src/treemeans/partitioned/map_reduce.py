@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treemeans.columns import Columns
 from treemeans.columns.table_schema import TableSchema
 from treemeans.partitioned.partition import Partition
+from treemeans.partitioned.pass_plan import Passes
 
 Result = TypeVar("Result")
 
@@ -33,6 +34,11 @@ class MapReduceStep(ABC, Generic[Result]):
     whose worker is lost is mapped again.
     """
 
+    @property
+    def kind(self) -> str:
+        """What tells passes that take about the same time from others (`pass_plan`)."""
+        return type(self).__name__
+
     @abstractmethod
     def map(self, partition: Partition) -> Result:
         """Compute the result of one partition. Runs where its rows are."""
@@ -51,6 +57,11 @@ class CombinedSteps(MapReduceStep[tuple[Any, ...]]):
     """Several steps in a single pass; the result is a tuple of theirs."""
 
     steps: tuple[MapReduceStep[Any], ...]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the first step."""
+        return self.steps[0].kind
 
     def map(self, partition: Partition) -> tuple[Any, ...]:
         """Map the partition by every step."""
@@ -118,8 +129,8 @@ class PartitionedRows(ABC):
     def release(self) -> None:  # noqa: B027
         """Drop what was kept of the rows between passes: the fit is over."""
 
-    def expect_passes(self, n_passes: int) -> None:  # noqa: B027
-        """Announce about how many passes are still to come, for estimates of the time left."""
+    def expect_passes(self, passes: Passes) -> None:  # noqa: B027
+        """Announce about how many passes of some kinds are to come, to estimate the time left."""
 
 
 def reduce_in_order(step: MapReduceStep[Result], results: Iterable[Result]) -> Result:

@@ -1,7 +1,8 @@
 """What a process keeps of partitions between passes: codes, costs, the nodes of rows.
 
 Everything here can be computed again from the rows, so losing it costs time, never exactness. A
-cache belongs to one fit and holds at most its budget of bytes.
+cache belongs to one fit and holds at most its budget of bytes in memory. Codes and labels that do
+not fit go to a scratch file on the disk of this computer.
 """
 
 from __future__ import annotations
@@ -9,13 +10,29 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from treemeans.partitioned.scratch_file import ScratchFile, free_scratch
+
 _SHARE = 2  # the budget is the available memory divided by this
+_DISK_SHARE = 2  # a scratch file takes at most the free space divided by this
 _FITS = 4  # caches of as many fits are kept where nobody says that a fit is over
 _CGROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class SpilledArray:
+    """Where an array is in the scratch file."""
+
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
 
 
 class PartitionCache:
@@ -29,6 +46,8 @@ class PartitionCache:
         self.n_bytes = 0
         self._lock = threading.Lock()
         self._kept: dict[tuple[int, str], tuple[Hashable, Any, int]] = {}
+        self._scratch: ScratchFile | None = None
+        self._scratch_left = -1  # bytes that may still be written; -1 until that is known
 
     def of(self, number: int) -> CacheEntry:
         """What is kept of one partition."""
@@ -37,30 +56,67 @@ class PartitionCache:
     def find(self, number: int, name: str, key: Hashable) -> Any:
         """A value; None if it is not kept."""
         kept = self._kept.get((number, name))
-        return kept[1] if kept is not None and kept[0] == key else None
+        if kept is None or kept[0] != key:
+            return None
+        value, scratch = kept[1], self._scratch
+        if not isinstance(value, SpilledArray):
+            return value
+        return None if scratch is None else scratch.view(value.offset, value.shape, value.dtype)
 
     def keep(
-        self, number: int, name: str, key: Hashable, value: Any, n_bytes: int, spare: bool
+        self,
+        number: int,
+        name: str,
+        key: Hashable,
+        value: Any,
+        n_bytes: int,
+        spare: bool,
+        spills: bool = False,
     ) -> bool:
         """Keep a value if there is room for it; one of the same name is dropped.
 
-        ``spare``: it is large and quick to make again, so half of the budget is left to others.
+        ``spare``: it is large, so half of the budget is left to others. ``spills``: an array that
+        goes to a scratch file if there is no room in memory.
         """
         budget = self.budget // 2 if spare else self.budget
         with self._lock:
             old = self._kept.pop((number, name), None)
             self.n_bytes -= 0 if old is None else old[2]
-            if self.n_bytes + n_bytes > budget:
-                return False
-            self._kept[number, name] = key, value, n_bytes
-            self.n_bytes += n_bytes
-            return True
+            if self.n_bytes + n_bytes <= budget:
+                self._kept[number, name] = key, value, n_bytes
+                self.n_bytes += n_bytes
+                return True
+        spilled = self._spilled(value) if spills else None
+        if spilled is None:
+            return False
+        self._kept[number, name] = key, spilled, 0
+        return True
+
+    def _spilled(self, values: NDArray[Any]) -> SpilledArray | None:
+        """Write an array to the scratch file; None if the disk has no room for it."""
+        try:
+            with self._lock:
+                if self._scratch_left < 0:
+                    self._scratch_left = free_scratch() // _DISK_SHARE
+                self._scratch_left = max(0, self._scratch_left - values.nbytes)
+                if not self._scratch_left:
+                    return None
+                if self._scratch is None:
+                    self._scratch = ScratchFile()
+                scratch = self._scratch
+            return SpilledArray(scratch.write(values), values.shape, values.dtype)
+        except OSError:  # others have filled the disk, or there is none
+            self._scratch_left = 0
+            return None
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             self._kept.clear()
             self.n_bytes = 0
+            if self._scratch is not None:
+                self._scratch.close()
+            self._scratch, self._scratch_left = None, 0
 
 
 class CacheEntry:
@@ -75,20 +131,19 @@ class CacheEntry:
         return None if self._cache is None else self._cache.find(self._number, name, key)
 
     def keep(
-        self, name: str, key: Hashable, value: Any, n_bytes: int, *, spare: bool = False
+        self,
+        name: str,
+        key: Hashable,
+        value: Any,
+        n_bytes: int,
+        *,
+        spare: bool = False,
+        spills: bool = False,
     ) -> bool:
         """Keep a value if there is room for it; see `PartitionCache.keep`."""
         if self._cache is None:
             return False
-        return self._cache.keep(self._number, name, key, value, n_bytes, spare)
-
-    def get(self, name: str, key: Hashable, make: Callable[[], Any]) -> Any:
-        """An array that is kept, or made and kept."""
-        value = self.find(name, key)
-        if value is None:
-            value = make()
-            self.keep(name, key, value, value.nbytes)
-        return value
+        return self._cache.keep(self._number, name, key, value, n_bytes, spare, spills)
 
 
 _fits: OrderedDict[str, PartitionCache] = OrderedDict()

@@ -51,6 +51,7 @@ class CostTableBuilder:
     reference: Reference
     scales: Scales
     token: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
+    labels_token: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
 
     def build(self, partition: Partition) -> CostTable:
         """Costs of a partition's rows to all centers."""
@@ -64,13 +65,29 @@ class CostTableBuilder:
             table = self.build(partition)
             n_bytes = table.nearest.nbytes + table.regrets.values.nbytes + table.base.values.nbytes
             partition.cache.keep("costs", self.token, table, n_bytes, spare=True)
-            partition.cache.keep("labels", self.token, table.nearest, table.nearest.nbytes)
+            _keep_labels(partition, self.labels_token, table.nearest)
         return table
 
     def labels(self, partition: Partition) -> NDArray[np.int32]:
         """The cheapest center of every row."""
-        labels: NDArray[np.int32] | None = partition.cache.find("labels", self.token)
+        labels: NDArray[np.int32] | None = partition.cache.find("labels", self.labels_token)
         return self.cached(partition).nearest if labels is None else labels
+
+    def regrets_of(
+        self, partition: Partition, wanted: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32] | None]:
+        """Regrets of the rows that are wanted at least, and where those of each are: None: its own.
+
+        As `regrets`, a few rows are priced by themselves if the costs of all are not kept.
+        """
+        table: CostTable | None = partition.cache.find("costs", self.token)
+        rows = np.flatnonzero(wanted).astype(np.int32)
+        if table is not None or 2 * len(rows) > len(wanted):
+            table = self.cached(partition) if table is None else table
+            return table.regrets.values, None
+        place = np.zeros(len(wanted), dtype=np.int32)
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        return self.regrets(partition, rows), place
 
     def regrets(self, partition: Partition, rows: NDArray[np.int32]) -> NDArray[np.int64]:
         """Regrets of some rows; if those of all rows are not kept, only these are priced."""
@@ -78,7 +95,9 @@ class CostTableBuilder:
             return np.empty((0, self.reference.n_clusters), dtype=np.int64)
         table: CostTable | None = partition.cache.find("costs", self.token)
         if table is None and (
-            self.reference.pipeline is not None or 2 * len(rows) > len(partition.X)
+            self.reference.pipeline is not None
+            or self.reference.cost == "labels"
+            or 2 * len(rows) > len(partition.X)
         ):
             table = self.cached(partition)
         if table is not None:
@@ -95,6 +114,11 @@ class CostTableBuilder:
         scale, copies = self.scales.weights, self.scales.copies
         assert scale is not None
         return Fixed.of(np.ones(partition.n_rows), scale, partition.weights, copies, 1).values
+
+
+def _keep_labels(partition: Partition, token: str, labels: NDArray[np.int32]) -> None:
+    if partition.cache.find("labels", token) is None:
+        partition.cache.keep("labels", token, labels, labels.nbytes, spills=True)
 
 
 @dataclass(frozen=True)
@@ -144,11 +168,13 @@ class CostTotals:
 class SumCosts(MapReduceStep[CostTotals]):
     """Add up the costs of all rows without rounding: the fixed point is not known before.
 
-    ``weights``: the fixed point of the weights; None where rows have none.
+    ``weights``: the fixed point of the weights; None where rows have none. ``labels_token``: under
+    which the labels of the rows are kept.
     """
 
     reference: Reference
     weights: Scales | None
+    labels_token: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
 
     @classmethod
     def of(cls, reference: Reference, summary: RowSummary) -> Self:
@@ -162,6 +188,7 @@ class SumCosts(MapReduceStep[CostTotals]):
         """Add up one partition."""
         centers = self.reference.centers
         base, nearest, regret = prices_of(partition, self.reference)
+        _keep_labels(partition, self.labels_token, nearest)
         weight = 0
         if partition.weights is not None and self.weights is not None:
             scale, copies = self.weights.weights, self.weights.copies

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +20,13 @@ from treemeans.partitioned.clustering.partitioned_reference import (
 from treemeans.partitioned.column_inference import accept_missing
 from treemeans.partitioned.map_reduce import PartitionedRows
 from treemeans.partitioned.partition_costs import CostTableBuilder, SumCosts
+from treemeans.partitioned.pass_plan import (
+    Passes,
+    expansion_passes,
+    kmeans_passes,
+    separation_passes,
+    tree_passes,
+)
 from treemeans.partitioned.readers.pass_timer import PassTimer, bytes_in_words
 from treemeans.partitioned.row_summary import SummarizeRows
 from treemeans.partitioned.tree_growth.center_places import place_centers
@@ -155,7 +161,8 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
         accept_missing(rows)
         summary = rows.map_reduce(step)
     rows.first_rows = summary.first_rows(rows.n_partitions)
-    rows.expect_passes(_passes_for_reference(options) + _passes_for_tree(options))
+    rows.expect_passes(_passes_of_reference(options))
+    rows.expect_passes(_passes_of_tree(options, options.n_clusters or DEFAULT_CLUSTERS))
     reference = fit_reference_on(
         rows,
         summary,
@@ -166,18 +173,21 @@ def prepare_data(rows: PartitionedRows, options: PartitionedFitOptions) -> Parti
         options.label_names,
         options.scale,
     )
-    cost_totals = rows.map_reduce(SumCosts.of(reference, summary))
+    rows.expect_passes(dict.fromkeys(kmeans_passes(), 0.0))  # they are done
+    rows.expect_passes(_passes_of_tree(options, reference.n_clusters))
+    sum_costs = SumCosts.of(reference, summary)
+    cost_totals = rows.map_reduce(sum_costs)
     if reference.given:
         occupied = np.repeat(np.arange(reference.n_clusters), cost_totals.nearest > 0)
         warn_if_empty(occupied.astype(np.int32), reference.n_clusters)
-    cost_builder = CostTableBuilder(reference, cost_totals.scales(summary))
+    scales = cost_totals.scales(summary)
+    cost_builder = CostTableBuilder(reference, scales, labels_token=sum_costs.labels_token)
     kinds = MixedColumns.of(rows.columns, summary)
     placed = np.zeros(0, dtype=np.intp)
     if kinds.mixed.any():
         columns, placed = place_centers(rows, cost_builder, kinds.n_codes)
     else:
         columns = centers_in_columns(rows, reference, summary)
-    rows.expect_passes(_passes_for_tree(options, reference.n_clusters))
     every = np.ones(rows.n_features, dtype=bool)
     edges = CodeEdges.from_sample(
         summary.sample, columns, _n_edges(rows.n_features, reference.n_clusters), kinds.n_codes
@@ -225,27 +235,27 @@ def grow_tree(
         grow_imm(tree, quiet)
     elif options.base_tree == "emn":
         grow_emn(tree, quiet)
+    data.rows.expect_passes(separation_passes(0) | expansion_passes(max_leaves - tree.n_leaves))
     tree.settle()
     tree.begin_expansion()
     expand(tree, tree.leaves, max_leaves, tree.least_cut)
+    data.rows.expect_passes(dict.fromkeys(expansion_passes(0), 0.0))
     assert tree.base_labels is not None  # the expansion has begun
     return tree, tree.base_labels
 
 
-def _passes_for_reference(options: PartitionedFitOptions) -> int:
-    """About how many passes the reference takes; given centers only need one for their costs."""
+def _passes_of_reference(options: PartitionedFitOptions) -> Passes:
+    """About the passes of the reference; given centers need none."""
     reference = options.reference
     given = not is_named_reference(reference) and (
         not hasattr(reference, "fit") or is_fitted(reference)
     )
-    return 1 if given else 12
+    return {} if given else kmeans_passes()
 
 
-def _passes_for_tree(options: PartitionedFitOptions, n_clusters: int | None = None) -> int:
-    """About how many passes the tree takes: two or three for each level that is grown."""
-    k = options.n_clusters or n_clusters or DEFAULT_CLUSTERS
-    levels = 2 + math.log2(max(options.max_leaf_nodes or 2 * k, k) / k)
-    if options.base_tree in ("imm", "emn"):
-        levels += 1.5 * math.log2(k) if k > 1 else 0
-    passes = 2 + round(2.5 * levels)
-    return passes if options.refining is None else passes + options.refining.passes(2 * k)
+def _passes_of_tree(options: PartitionedFitOptions, n_clusters: int) -> Passes:
+    """About the passes behind the reference."""
+    most = options.max_leaf_nodes or 2 * n_clusters
+    base = options.base_tree if isinstance(options.base_tree, str) else None
+    refining = options.refining
+    return tree_passes(n_clusters, most, base, 0 if refining is None else refining.passes(most))

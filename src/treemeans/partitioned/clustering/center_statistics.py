@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treemeans.costs import centered_prices
+from treemeans.costs import cheapest_centers
 from treemeans.exact_sum import as_float, exact_sum
 from treemeans.partitioned.clustering.fixed_point_columns import (
     FixedPointColumns,
@@ -103,13 +103,13 @@ class AssignToCenters(MapReduceStep[CenterStatistics]):
             summed = np.where(np.isnan(summed), self.columns.shift, summed)
         k = self.reference.n_clusters
         found = CenterStatistics(0, np.zeros((k, summed.shape[1] + 1), dtype=np.int64), None)
-        for rows in row_slices(partition.n_rows):
+        for rows in row_slices(partition.n_rows, summed.shape[1]):
             weights = None if partition.weights is None else partition.weights[rows]
             if partition.labels is not None:
                 nearest = np.maximum(partition.labels[rows], 0)
                 base = np.zeros(len(nearest))
             else:
-                base, nearest, _ = centered_prices(
+                base, nearest = cheapest_centers(
                     self.reference.cost, space[rows], self.reference.centers, 1
                 )
             costs = base if weights is None else base * weights

@@ -14,12 +14,14 @@ from scipy import sparse
 from treemeans import _core
 
 _BITS = 61  # of a total; what rounding adds, and a sum of two, still fit 63
-_ROWS = 1 << 14  # few enough that temporary copies of their values stay in the cache
+_VALUES = 1 << 16  # few enough that temporary copies of values stay in the cache
+_FEWEST, _MOST = 1 << 10, 1 << 14
 
 
-def row_slices(n_rows: int) -> Iterator[slice]:
-    """Slices of a few thousand rows that cover all rows."""
-    return (slice(start, start + _ROWS) for start in range(0, n_rows, _ROWS))
+def row_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Slices of a few thousand rows, or fewer if they are wide, that cover all rows."""
+    size = min(max(_VALUES // (n_columns + 1), _FEWEST), _MOST)
+    return (slice(start, start + size) for start in range(0, n_rows, size))
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class FixedPointColumns:
         self, X: NDArray[np.generic], weights: NDArray[np.float64] | None
     ) -> NDArray[np.int64]:
         """(n, d + 1): the columns of each row and a 1, times its weight, as integers."""
-        values = np.ones((X.shape[0], X.shape[1] + 1))
+        values = np.empty((X.shape[0], X.shape[1] + 1))
+        values[:, -1] = 1.0
         np.subtract(X, self.shift, out=values[:, :-1])
         values *= self.scale
         _core.to_fixed(values, weights, self.copies, 1.0, 1)

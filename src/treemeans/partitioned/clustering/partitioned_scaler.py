@@ -53,7 +53,7 @@ class SumMoments(MapReduceStep[NDArray[np.int64]]):
     def map(self, partition: Partition) -> NDArray[np.int64]:
         """Sum one partition, a few thousand rows at a time."""
         sums = np.zeros(self.scale.shape, dtype=np.int64)
-        for rows in row_slices(partition.n_rows):
+        for rows in row_slices(partition.n_rows, 2 * partition.X.shape[1]):
             values = np.empty((len(partition.X[rows]), *self.scale.shape))
             np.subtract(partition.X[rows], self.shift, out=values[:, 0])
             np.square(values[:, 0], out=values[:, 1])

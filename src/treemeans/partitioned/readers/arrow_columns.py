@@ -129,7 +129,7 @@ class NumberConverter(BatchConverter):
 
     def take(self, batch: pa.RecordBatch, first_row: int) -> ConvertedRows:
         """The numbers of a batch; refuses what has no value."""
-        X = np.empty((batch.num_rows, len(self.columns)), self.dtype)
+        X = np.empty((len(self.columns), batch.num_rows), self.dtype).T
         for j, name in enumerate(self.columns):
             X[:, j] = numbers_of(batch.column(name), name)
         return X, self.weights_of(batch)
@@ -293,8 +293,8 @@ class _Filling:
     def __init__(self, converter: BatchConverter, rows: int) -> None:
         self.n_rows = 0
         self._taker = converter
-        # Pages come as they are filled.
-        self._X = np.empty((rows, converter.n_features), converter.dtype)
+        # Pages come as they are filled. Columns lie side by side, as they come and are written.
+        self._X = np.empty((converter.n_features, rows), converter.dtype).T
         self._weights = np.empty(rows) if converter.weights else None
 
     def add(self, X: NDArray[Any], weights: NDArray[np.float64] | None) -> None:

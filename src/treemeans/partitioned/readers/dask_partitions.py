@@ -45,6 +45,24 @@ class TransferTotals:
     returned: int = 0
 
 
+@dataclass(frozen=True)
+class PassGraph:
+    """The tasks of a pass; those of the next pass differ in what is sent alone.
+
+    Attributes
+    ----------
+    rows : the collection whose partitions are asked
+    tasks : by their keys
+    sent : key of the `PassTask`
+    name : key of the merged reply
+    """
+
+    rows: Any
+    tasks: dict[Any, Any]
+    sent: Any
+    name: str
+
+
 class DaskPartitions(PartitionedRows):
     """Partitions of a dask array or data frame.
 
@@ -62,6 +80,7 @@ class DaskPartitions(PartitionedRows):
         self.scheduler = DaskScheduler.current()
         self.traffic = TransferTotals()
         self._warned = False
+        self._made: PassGraph | None = None
         self.first_rows = None
         self.fit_token = uuid.uuid4().hex
         self.is_frame = is_frame(X)
@@ -145,20 +164,29 @@ class DaskPartitions(PartitionedRows):
         """Drop what the workers keep of the rows."""
         self.scheduler.forget(self.fit_token)
         self.fit_token = uuid.uuid4().hex
+        self._made = None
 
     def _graph(self, task: PassTask) -> Any:
         """The graph of a pass, whose result is one reply."""
-        dask = need("dask", "dask")
         delayed, graphs = need("dask.delayed", "dask"), need("dask.highlevelgraph", "dask")
+        made = self._made
+        # Keys of a cluster must be new in every pass, or it may give the results of the last.
+        if made is None or made.rows is not self._rows or self.scheduler.client is not None:
+            self._made = made = self._make_graph(task)
+        tasks = made.tasks | {made.sent: task}
+        graph = graphs.HighLevelGraph.from_collections(made.name, tasks, dependencies=())
+        return delayed.Delayed(made.name, graph)
+
+    def _make_graph(self, task: PassTask) -> PassGraph:
+        """The tasks of a pass: to ask the partitions, and to merge their replies."""
         token = uuid.uuid4().hex
-        sent = dask.delayed(task, name=f"treemeans-task-{token}", traverse=False)
+        delayed = need("dask", "dask").delayed
+        sent = delayed(task, name=f"treemeans-task-{token}", traverse=False)
         replies = self._ask_frame(sent) if self.is_frame else self._ask_array(sent)
         asks = [reply.key for reply in replies]
         tasks = fused(dict(replies[0].__dask_graph__()), asks)
-        name = f"treemeans-merge-{token}"
-        tasks |= reduce_tree(name, key_of(sent, tasks), asks)
-        graph = graphs.HighLevelGraph.from_collections(name, tasks, dependencies=())
-        return delayed.Delayed(name, graph)
+        key, name = key_of(sent, tasks), f"treemeans-merge-{token}"
+        return PassGraph(self._rows, tasks | reduce_tree(name, key, asks), key, name)
 
     def _ask_array(self, sent: Any) -> Any:
         """Replies of the chunks of an array; dask makes one task of reading and mapping."""

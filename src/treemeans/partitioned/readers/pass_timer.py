@@ -1,19 +1,27 @@
-"""How long the passes take: estimated after the first, and shown while they run."""
+"""How long the passes take: estimated by those of the same kind, and shown while they run."""
 
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.partitioned.map_reduce import MapReduceStep, PartitionedRows, Result
+from treemeans.partitioned.pass_plan import OTHER, WORK, Passes
 from treemeans.progress import Progress
 
-_RECENT = 5  # passes from whose times that of the next is estimated
+_RECENT = 3  # passes from whose times that of the next is estimated
+
+
+class TimedPass(NamedTuple):
+    """A pass that is done: its kind, its seconds, and its work as `pass_plan.WORK` has it."""
+
+    kind: str
+    seconds: float
+    work: float
 
 
 class PassTimer(PartitionedRows):
@@ -39,11 +47,11 @@ class PassTimer(PartitionedRows):
         self.parts = parts
         self.describe_as(parts)
         self.n_rows: int | None = getattr(parts, "n_rows", None)
-        self.n_passes = 0
-        self._to_come: int | None = None
+        self._to_come: dict[str, float] | None = None
         self._say = say
         self._clock = clock
-        self._took: deque[float] = deque(maxlen=_RECENT)
+        self._took: list[TimedPass] = []
+        self._running = ""  # kind of the pass under way
         self._started = 0.0
         self._bar = Progress("treemeans: pass", None, shown)
 
@@ -74,30 +82,34 @@ class PassTimer(PartitionedRows):
         """Drop what was kept of the rows."""
         self.parts.release()
 
-    def expect_passes(self, n_passes: int) -> None:
-        """Note that about so many passes are still to come."""
-        self._to_come = n_passes
-        if self.n_passes:
-            self._tell()
+    def expect_passes(self, passes: Passes) -> None:
+        """Note that about so many passes of some kinds are still to come; of others, as before."""
+        self._to_come = {**(self._to_come or {}), **passes}
 
     def map_reduce(self, step: MapReduceStep[Result]) -> Result:
         """Make the pass, and time it."""
-        if self.n_passes:
-            self._tell()
+        self._running = step.kind if step.kind in WORK else OTHER
         self._started = self._clock()
+        if self._likely:
+            self._tell()
         if hasattr(self.parts, "watch"):
             self.parts.watch = self._moved
         self._moved(0)
         answer = self.parts.map_reduce(step)
-        self._took.append(self._clock() - self._started)
-        self.n_passes += 1
+        seconds = self._clock() - self._started
+        self._took.append(TimedPass(self._running, seconds, self._work(self._running, 1.0)))
         if self._to_come is not None:
-            self._to_come = max(0, self._to_come - 1)
+            left = self._to_come.get(self._running, 0.0) - 1
+            self._to_come[self._running] = max(0.0, left)
+        self._running = ""
         if self.n_rows is None:
             self.n_rows = getattr(answer, "n_rows", None)
-        if self.n_passes == 1 and self._to_come is not None:
-            self._tell()
         return answer
+
+    @property
+    def n_passes(self) -> int:
+        """Number of passes so far."""
+        return len(self._took)
 
     def __enter__(self) -> Self:
         self._bar.__enter__()
@@ -106,20 +118,47 @@ class PassTimer(PartitionedRows):
     def __exit__(self, *exception: object) -> None:
         self._bar.__exit__(*exception)
 
-    @property
-    def seconds(self) -> float:
-        """What a pass takes, by the last few."""
-        return sum(self._took) / len(self._took) if self._took else 0.0
-
     def left(self) -> float | None:
         """Seconds until all passes are done, as far as can be told."""
         if self._to_come is None or not self._took:
             return None
-        return max(0.0, self.seconds * self._to_come - self._within())
+        to_come = dict(self._to_come)
+        if self._running:
+            to_come[self._running] = max(1.0, to_come.get(self._running, 0.0))
+        whole = sum(self._rate(kind) * self._work(kind, n) for kind, n in to_come.items())
+        return max(0.0, whole - self._within())
 
     def _within(self) -> float:
         """Seconds since the pass under way began, but no more than it is expected to take."""
-        return min(self.seconds, self._clock() - self._started)
+        if not self._running:
+            return 0.0
+        expected = self._rate(self._running) * self._work(self._running, 1.0)
+        return min(expected, self._clock() - self._started)
+
+    @property
+    def _are_kept(self) -> bool:
+        """Whether only the first pass reads files."""
+        return bool(getattr(self.parts, "kept_in", ""))
+
+    @property
+    def _likely(self) -> list[TimedPass]:
+        """The passes that were like those to come."""
+        return self._took[1:] if self._are_kept else self._took
+
+    def _work(self, kind: str, n: float) -> float:
+        """What ``n`` more passes of a kind take, in proportion to others."""
+        if not self._are_kept:
+            return n  # what takes time is to read the rows
+        first, later = WORK[kind]
+        if any(each.kind == kind for each in self._took):
+            return later * n
+        return first * min(n, 1.0) + later * max(n - 1.0, 0.0)
+
+    def _rate(self, kind: str) -> float:
+        """Seconds for a unit of work: of the last passes of a kind, or of all others."""
+        same = [each for each in self._took if each.kind == kind][-_RECENT:]
+        some = same or self._likely or self._took
+        return sum(each.seconds for each in some) / sum(each.work for each in some)
 
     def _tell(self) -> None:
         """Print the estimate, once."""
@@ -129,28 +168,32 @@ class PassTimer(PartitionedRows):
         rows = "All rows" if self.n_rows is None else f"{self.n_rows:,} rows"
         n_bytes = getattr(self.parts, "n_bytes", None)
         size = "" if n_bytes is None else f" ({bytes_in_words(n_bytes)} as numbers)"
-        words = f"{rows}{size}: a pass takes {seconds_in_words(self.seconds)}"
-        if self._to_come:
-            left = seconds_in_words(self.seconds * self._to_come)
-            words += f", and about {self._to_come} more are to come, {left} in all"
+        first = seconds_in_words(self._took[0].seconds)
         kept_in = getattr(self.parts, "kept_in", "")
-        say(f"{words}. They are kept in {kept_in}." if kept_in else f"{words}.")
+        words = f"read in {first}, and kept in {kept_in}" if kept_in else f"a pass takes {first}"
+        words = f"{rows}{size}: {words}"
+        left = self.left()
+        if left:
+            n_passes = round(sum((self._to_come or {}).values()))
+            words += f"; about {n_passes} passes are to come, {seconds_in_words(left)} in all"
+        say(f"{words}.")
 
     def _moved(self, rows: int) -> None:
         """Move the bar: so many rows of the pass are done."""
         number, whole = self.n_passes + 1, self.n_rows
         share = rows / whole if whole else 0.0
-        if self._to_come is None:
+        left = self.left()
+        if left is None:
             self._bar.total = None
             self._bar.update(number, f"({share:.0%})" if rows else "")
             return
-        total = self.n_passes + max(1, self._to_come)
-        left = self.left()
-        note = f"{number} of about {total}"
-        if left is not None:
-            note += f", {seconds_in_words(left)} left"
-        self._bar.total = 1000 * total
-        self._bar.update(min(1000 * total, int(1000 * (self.n_passes + share))), note)
+        done = sum(each.seconds for each in self._took) + self._clock() - self._started
+        total = self.n_passes + max(1, round(sum((self._to_come or {}).values())))
+        self._bar.total = 1000
+        self._bar.update(
+            int(1000 * done / max(done + left, 1e-9)),
+            f"{number} of about {total}, {seconds_in_words(left)} left",
+        )
 
 
 def seconds_in_words(seconds: float) -> str:

@@ -79,7 +79,9 @@ class RereadPartitions(ConvertedPartitions):
 
     def release(self) -> None:
         """Drop what was kept of the rows between passes."""
-        self._cache = None
+        if self._cache is not None:
+            self._cache.clear()
+            self._cache = None
         if self._store is not None:
             self._store.close()
             self._store = None

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import mmap
-import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.partitioned.partition import Partition
+from treemeans.partitioned.scratch_file import ScratchFile, free_scratch, scratch_folder
 
 _SPARE = 1.25  # as many times the rows must fit the disk, or they are not written there
 
@@ -30,10 +27,7 @@ class StoredRows:
 
 
 class RowStore:
-    """Keeps the rows of partitions, as numbers.
-
-    A scratch file has no name: the system takes it back when it is closed, and when the process
-    ends for whatever reason. It is as large as the rows are as numbers.
+    """Keeps the rows of partitions, as numbers: in memory, or in a scratch file of that size.
 
     Parameters
     ----------
@@ -46,10 +40,7 @@ class RowStore:
         self.complete = self.is_full = False
         self._rows: dict[int, StoredRows] = {}
         self._lock = threading.Lock()
-        self._end = 0
-        self._file: IO[bytes] | None = None
-        if not in_memory:
-            self._file = tempfile.TemporaryFile(prefix="treemeans-")  # noqa: SIM115
+        self._file = None if in_memory else ScratchFile()
 
     @classmethod
     def for_rows(cls, dtype: np.dtype[Any], n_bytes: int | None, budget: int) -> Self | None:
@@ -62,15 +53,14 @@ class RowStore:
         if n_bytes <= budget:
             return cls(dtype, True)
         try:
-            free = shutil.disk_usage(tempfile.gettempdir()).free
-            return cls(dtype, False) if n_bytes * _SPARE <= free else None
+            return cls(dtype, False) if n_bytes * _SPARE <= free_scratch() else None
         except OSError:
             return None
 
     @property
     def scratch_folder(self) -> str | None:
         """The folder of the scratch file; None if rows are in memory."""
-        return None if self._file is None else tempfile.gettempdir()
+        return None if self._file is None else scratch_folder()
 
     def add(self, partition: Partition) -> None:
         """Keep the rows of a partition. Any thread may do so."""
@@ -79,14 +69,8 @@ class RowStore:
         X, offset = partition.X, 0
         kept: NDArray[Any] | None = X
         if self._file is not None:
-            by_column = np.ascontiguousarray(X.T)  # then a pass reads only the columns it needs
-            with self._lock:
-                offset = self._end
-                self._end += -(-by_column.nbytes // mmap.ALLOCATIONGRANULARITY) * (
-                    mmap.ALLOCATIONGRANULARITY
-                )
             try:
-                _write_at(self._file.fileno(), by_column, offset)
+                offset = self._file.write(X.T)  # then a pass reads only the columns it needs
             except OSError:  # others have filled the disk since it was looked at
                 self.is_full = True
                 return
@@ -105,11 +89,7 @@ class RowStore:
             return rows.X
         assert self._file is not None
         n, d = rows.shape
-        n_bytes = n * d * self.dtype.itemsize
-        mapped = mmap.mmap(
-            self._file.fileno(), n_bytes, access=mmap.ACCESS_READ, offset=rows.offset
-        )
-        return np.frombuffer(mapped, dtype=self.dtype).reshape(d, n).T
+        return self._file.view(rows.offset, (d, n), self.dtype).T
 
     def close(self) -> None:
         """Give everything back."""
@@ -120,11 +100,3 @@ class RowStore:
 
     def __del__(self) -> None:
         self.close()
-
-
-def _write_at(file: int, values: NDArray[Any], offset: int) -> None:
-    """Write all of an array; the system may take some at a time."""
-    left = memoryview(values.reshape(-1).view(np.uint8).data)
-    while len(left):
-        done = os.pwrite(file, left, offset)
-        left, offset = left[done:], offset + done

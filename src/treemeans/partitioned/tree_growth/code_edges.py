@@ -94,9 +94,15 @@ class CodeEdges:
 
     def codes(self, partition: Partition) -> Codes:
         """(d, n), the codes of a partition's rows."""
-        found: Codes = partition.cache.get(
-            "codes", self.token, lambda: _core.encode(partition.points, self.first, self.edges)[0]
-        )
+        found: Codes | None = partition.cache.find("codes", self.token)
+        return self.encode(partition)[0] if found is None else found
+
+    def encode(self, partition: Partition) -> tuple[Codes, Floats, Floats]:
+        """The codes of a partition's rows, which are kept, and the range of values of each."""
+        found = _core.encode(partition.points, self.first, self.edges)
+        codes: Codes = found[0]
+        kept = partition.cache.keep
+        kept("codes", self.token, codes, codes.nbytes, spare=True, spills=True)
         return found
 
     def inside(self, requests: HistogramRequests) -> NDArray[np.uint8]:
@@ -159,8 +165,7 @@ class EncodeRows(MapReduceStep[CodeRanges]):
 
     def map(self, partition: Partition) -> CodeRanges:
         """Encode one partition."""
-        codes, low, high = _core.encode(partition.points, self.edges.first, self.edges.edges)
-        partition.cache.keep("codes", self.edges.token, codes, codes.nbytes)
+        _, low, high = self.edges.encode(partition)
         return CodeRanges(low, high)
 
     def reduce(self, one: CodeRanges, other: CodeRanges) -> CodeRanges:
@@ -189,6 +194,11 @@ class SumCodes(MapReduceStep[NDArray[np.int64]]):
     features: NDArray[np.int32]
     n_groups: int
 
+    @property
+    def kind(self) -> str:
+        """Counts of labels are quicker than sums of costs."""
+        return f"{super().kind} of labels" if self.row_stats.of_labels else super().kind
+
     def map(self, partition: Partition) -> NDArray[np.int64]:
         """Sum one partition."""
         groups = self.router.groups(partition)
@@ -202,8 +212,8 @@ class SumCodes(MapReduceStep[NDArray[np.int64]]):
         )
         weights = self.row_stats.weights(self.cost_builder, partition)
         if not self.row_stats.of_labels:
-            regrets = self.cost_builder.cached(partition).regrets.values
-            return _core.sum_codes(*coded, regrets, weights)
+            regrets, place = self.cost_builder.regrets_of(partition, groups >= 0)
+            return _core.sum_codes(*coded, regrets, weights, place)
         labels = self.cost_builder.labels(partition)
         k = self.cost_builder.reference.n_clusters
         home = self.cost_builder.weights(partition)

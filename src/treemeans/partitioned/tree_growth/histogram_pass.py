@@ -117,7 +117,7 @@ class RowRouter:
         if self.keys is None:
             found = self.of_points(partition.points)
         else:
-            found = self.group[self._continued(partition, self.keys)]
+            found = self._continued(partition, self.keys)
         if partition.weights is not None:
             found[partition.weights == 0] = -1
         return found
@@ -138,27 +138,28 @@ class RowRouter:
         return found
 
     def _continued(self, partition: Partition, keys: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The node of each row. Rows go on from where they were in the last pass, if it is kept."""
+        """The group of each row, which goes on from where it was in the last pass, if kept."""
         kept = partition.cache.find("nodes", self.token)
-        if kept is None:
-            node = np.zeros(partition.n_rows, dtype=np.int32)
-        else:
-            place = np.zeros(max(int(keys.max()), int(kept.max())) + 1, dtype=np.int32)
-            place[keys] = np.arange(len(keys))  # a node that is no more: from the root again
-            node = place[kept]
-        if (self.feature[node] >= 0).any():
-            accepted = _core.descend(
-                partition.points,
-                self.feature,
-                self.threshold,
-                self.left,
-                self.right,
-                node,
-                **self.other_splits,
-            )
-            assert accepted  # the rows were checked
-            partition.cache.keep("nodes", self.token, keys[node], node.nbytes)
-        return node
+        most = int(keys.max()) if kept is None else max(int(keys.max()), int(kept.max()))
+        node_of_key = np.zeros(most + 1, dtype=np.int32)  # a node that is no more: from the root
+        node_of_key[keys] = np.arange(len(keys))
+        found = _core.route(
+            partition.points,
+            self.feature,
+            self.threshold,
+            self.left,
+            self.right,
+            kept,
+            node_of_key,
+            keys,
+            self.group,
+            **self.other_splits,
+        )
+        assert found is not None  # the rows were checked
+        groups, nodes = found
+        if nodes is not None:
+            partition.cache.keep("nodes", self.token, nodes, nodes.nbytes)
+        return groups
 
 
 @dataclass(frozen=True)
@@ -290,6 +291,11 @@ class SumHistograms(MapReduceStep[Histograms]):
     requests: HistogramRequests
     value_requests: HistogramRequests
     filters: RowFilter | None = None
+
+    @property
+    def kind(self) -> str:
+        """Counts of labels are quicker than sums of costs."""
+        return f"{super().kind} of labels" if self.row_stats.of_labels else super().kind
 
     def map(self, partition: Partition) -> Histograms:
         """Sum one partition."""

@@ -13,6 +13,7 @@ from treemeans.growth.given_tree import replay
 from treemeans.growth.growing_tree import Cut
 from treemeans.growth.mistake_search import SHIFT
 from treemeans.growth.separate_centers import separate
+from treemeans.partitioned.pass_plan import separation_levels, separation_passes
 from treemeans.partitioned.tree_growth.best_cuts import MakeScore
 from treemeans.partitioned.tree_growth.bin_scores import BinCut, BinScore
 from treemeans.partitioned.tree_growth.histogram_pass import RowStats
@@ -125,6 +126,8 @@ class PartitionedMistakeSearch:
             for node, members in self._open.items()
             if len(members) > 1 and node not in self._found and tree.may_cut(node)
         ]
+        most = max((len(self._open[node]) for node in nodes), default=0)
+        data.rows.expect_passes(separation_passes(separation_levels(most, self._unit > 0)))
         found = tree.search_cuts(
             [tree.node(node) for node in nodes],
             RowStats(data.weights_matter, of_labels=True),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemeans.growth.growing_tree import Cut, GrowingTree
+from treemeans.partitioned.pass_plan import expansion_passes
 from treemeans.partitioned.tree_growth.best_cuts import (
     RESULT_BYTES,
     MakeScore,
@@ -254,6 +255,7 @@ class PartitionedTree(GrowingTree):
         return self.limits.may_cut(node.depth, lambda: weight)
 
     def _search(self, nodes: list[PartitionedNode]) -> None:
+        self.data.rows.expect_passes(expansion_passes(self.max_leaves - self.n_leaves))
         limits, k = self.limits, self.data.n_clusters
         prices = limits.slot_prices(range(self.data.n_features), self.whole)
 

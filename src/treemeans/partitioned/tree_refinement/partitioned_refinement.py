@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from treemeans.columns.detect_columns import SplitValues
 from treemeans.fit_result import FitResult
 from treemeans.growth.growing_tree import between
+from treemeans.partitioned.pass_plan import OTHER
 from treemeans.partitioned.tree_growth.leaf_statistics import measure_leaves
 from treemeans.partitioned.tree_growth.partitioned_data import PartitionedData
 from treemeans.partitioned.tree_growth.partitioned_tree import PartitionedTree
@@ -75,7 +76,7 @@ def refine_partitioned(
     """
     n_leaves = tree.max_leaves
     coreset = draw_coreset(field, seed)
-    field.rows.expect_passes(4 if coreset.complete else settings.passes(n_leaves) - 1)
+    field.rows.expect_passes({OTHER: 4 if coreset.complete else settings.passes(n_leaves) - 1})
     data = coreset.training_data(field, seed, settings.n_threads)
     grown = threshold_tree(tree)
     with Progress("treemeans: search", 1000, verbose) as progress:

@@ -96,7 +96,7 @@ class SumLeaves(MapReduceStep[list[LeafTotals]]):
         self, space: Any, groups: NDArray[np.int32], n_leaves: int, weights: Floats | None
     ) -> Integers:
         sums = np.zeros((n_leaves, space.shape[1] + 1), dtype=np.int64)
-        for rows in row_slices(space.shape[0]):
+        for rows in row_slices(*space.shape):
             some = None if weights is None else weights[rows]
             row_stats = self.columns.row_stats(dense(space[rows]), some)
             sums += sum_by_group(row_stats, groups[rows], n_leaves)

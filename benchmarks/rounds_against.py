@@ -67,17 +67,16 @@ def lines(other: str, only: Sequence[str]) -> Iterator[list[str]]:
             k, load = LOADED[name]
             X, path = np.ascontiguousarray(load(), dtype=np.float64), Path(folder, f"{name}.npz")
             np.savez(path, X=X, centers=kmeans(X, k).cluster_centers_)
-            for size in (1, 2, 4):
-                with ExitStack() as stack:
-                    fitters = [
-                        stack.enter_context(Fitter(python, __file__, [str(path), size * k], 1))
-                        for python in (other, sys.executable)
-                    ]
-                    paces = [[_pace(fitter) for fitter in fitters] for _ in range(REPEATS)]
-                best = [max(pace[which] for pace in paces) for which in (0, 1)]
-                rounds = [f"{number:.0f}" for number, _ in paces[0]]
-                told = [f"{pace:.0f}" for _, pace in best]
-                yield [name, str(size * k), *rounds, *told, f"{best[1][1] / best[0][1]:.1f}"]
+            with ExitStack() as stack:
+                fitters = [
+                    stack.enter_context(Fitter(python, __file__, [str(path), 2 * k], 1))
+                    for python in (other, sys.executable)
+                ]
+                paces = [[_pace(fitter) for fitter in fitters] for _ in range(REPEATS)]
+            rounds = [f"{number:.0f}" for number, _ in paces[0]]
+            best = [max(pace[which][1] for pace in paces) for which in (0, 1)]
+            told = [f"{pace:.0f}" for pace in best]
+            yield [name, str(2 * k), *rounds, *told, f"{best[1] / best[0]:.1f}"]
 
 
 HEAD = ("table", "leaves", "rounds before", "after", "a second before", "after", "ratio")

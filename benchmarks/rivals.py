@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
 
-from benchmarks import runner
+from benchmarks import rounds_against, runner
 from benchmarks.command_line import names, parser
 from benchmarks.pages import Summary, machine, show
 from benchmarks.problems import PROBLEMS, kmeans, kmeans_cost
@@ -80,7 +80,10 @@ TABLES: dict[str, tuple[int, Callable[[], Floats]]] = {
 SCALES = ("raw", "standardised")
 DEFAULT = "IMM, expanded"
 RIVALS = ("IMM", DEFAULT, "ExGreedy", "ExShallow", "Kauri", "CART", "ExKMC")
-TUNED = ("wine", "breast_cancer", "digits", "mice_protein", "anuran", "avila", "counts")
+TUNED = (
+    *("wine", "breast_cancer", "digits", "mice_protein", "anuran", "avila"),
+    *("blobs 5000 x 6", "counts", "amounts"),
+)
 """Tables by whose costs something in the search was chosen, if only with other references."""
 
 
@@ -272,6 +275,9 @@ def _mean(values: Sequence[float]) -> float | None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print the tables, and write the page."""
     options = _options(arguments)
+    if options.against:
+        rounds_against.compare(options.against, options.only)
+        return
     tables = options.only or (("iris", "wine") if options.quick else tuple(TABLES))
     kept = runner.run(tasks(tables), options.results, fresh=options.fresh)
     show("rivals", summary(kept), options.out)
@@ -283,5 +289,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     reader = parser("rivals", about, quick="two tables")
     reader.add_argument(
         "--only", type=names(tuple(TABLES)), default=(), metavar="A,B", help=", ".join(TABLES)
+    )
+    reader.add_argument(
+        "--against",
+        metavar="PYTHON",
+        help="instead: rounds per second beside the build of this interpreter",
     )
     return reader.parse_args(arguments)

@@ -71,10 +71,13 @@ def _serve(path: str, k: int, refine: str, threads: int) -> None:
 
 
 class Fitter:
-    """A process of one interpreter that fits whenever it is asked."""
+    """A process of one interpreter that fits whenever it is asked.
 
-    def __init__(self, python: str, path: Path, k: int, refine: str, threads: int) -> None:
-        self.command = [python, __file__, json.dumps([str(path), k, refine, threads])]
+    ``file`` is what it runs, with ``arguments``.
+    """
+
+    def __init__(self, python: str, file: str, arguments: list[Any], threads: int) -> None:
+        self.command = [python, file, json.dumps(arguments)]
         self.environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
 
     def __enter__(self) -> Fitter:
@@ -92,14 +95,18 @@ class Fitter:
 
     def seconds(self) -> float:
         """Fit once."""
+        return float(self.ask(""))
+
+    def ask(self, line: str) -> str:
+        """Write a line to the process, and return its answer."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write("\n")
+        self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
             sys.exit(f"{self.command[0]} could not fit; its message is above")
-        return float(answer)
+        return answer
 
     def instructions(self) -> float | None:
         """Instructions of a fit in user space; None where they cannot be counted."""
@@ -162,9 +169,10 @@ def lines(other: str, only: Sequence[str], effort: float) -> Iterator[list[str]]
             if not path.exists():
                 _store(problem, path)
             for number in (1, 2):
+                arguments = [str(path), problem.k, each.refine, number]
                 with ExitStack() as stack:
                     fitters = [
-                        stack.enter_context(Fitter(python, path, problem.k, each.refine, number))
+                        stack.enter_context(Fitter(python, __file__, arguments, number))
                         for python in (other, sys.executable)
                     ]
                     times, median = _best(fitters, max(3, round(effort * each.fits)))

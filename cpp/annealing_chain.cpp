@@ -14,7 +14,17 @@ constexpr int kLloydRounds = 4;              // of the halves of a cluster
 constexpr double kMostDissolved = 0.1;       // of the regret of the tree: see dissolve
 constexpr double kTolerance = 1e-4;          // `settle` ends once a round saves a smaller share
 
-enum Move { kFeature, kAnywhere, kHere, kExchange, kMoveLeaf, kRelabel, kDissolve, kCenters };
+enum Move {
+  kFeature,
+  kAnywhere,
+  kHere,
+  kExchange,
+  kMoveLeaf,
+  kRelabel,
+  kDissolve,
+  kGraft,
+  kCenters
+};
 
 double squared_distance(const double* a, const double* b, std::int64_t m) {
   double sum = 0.0;
@@ -211,6 +221,8 @@ void Chain::round(const Policy& policy, double temperature) {
     changed = dissolve(policy.most_after * temperature);
   } else if (move == kCenters) {
     changed = regrow_with_centers(policy, temperature);
+  } else if (move == kGraft) {
+    changed = graft(policy, temperature, limit, limit_after);
   } else if (move == kMoveLeaf) {
     changed = move_leaf();
   } else if (move == kRelabel) {
@@ -413,8 +425,8 @@ bool Chain::regrow_anywhere(const Policy& policy, std::int32_t node) {
   return true;
 }
 
-// Drops the cut of two leaves whose loss is small, and cuts the leaf that gains most.
-bool Chain::move_leaf() {
+// What the tree would cost more without each cut of two leaves, and the nodes of these cuts.
+std::vector<std::pair<std::int64_t, std::int32_t>> Chain::losses() const {
   std::vector<std::pair<std::int64_t, std::int32_t>> losses;
   const std::vector<Node>& nodes = candidate_.nodes();
   for (std::int32_t at = 0; at < static_cast<std::int32_t>(nodes.size()); ++at) {
@@ -427,6 +439,12 @@ bool Chain::move_leaf() {
     losses.emplace_back(together - candidate_.regret(node.left) - candidate_.regret(node.right),
                         at);
   }
+  return losses;
+}
+
+// Drops the cut of two leaves whose loss is small, and cuts the leaf that gains most.
+bool Chain::move_leaf() {
+  std::vector<std::pair<std::int64_t, std::int32_t>> losses = this->losses();
   if (losses.empty()) return false;
   std::sort(losses.begin(), losses.end());
   const double u = random_.uniform();  // squared: the smaller losses more often
@@ -645,7 +663,32 @@ bool Chain::regrow_with_centers(const Policy& policy, double temperature) {
     consider(second, std::move(right));
   }
   steps_ += projected.steps();
-  // Means of the new leaves; each takes the place of the nearest center that is free.
+  std::vector<std::int32_t> leaves;
+  for (const Open& part : open) leaves.push_back(part.leaf);
+  // Where other clusters have leaves here, those grow later.
+  const double most_rise = candidate_.n_leaves() == before
+                               ? policy.most_temperatures * temperature
+                               : std::numeric_limits<double>::infinity();
+  if (!take_means(leaves, labels, most_rise)) return false;
+  const auto bound = [&] {  // the surrogate cost is never less than the cost about the means
+    return (candidate_.prices().cheapest + static_cast<double>(candidate_.cost())) * space.unit;
+  };
+  if (bound() > cost_ + policy.most_temperatures * temperature) return false;
+  if (candidate_.n_leaves() < before) grow_here(policy, node, before);
+  candidate_.reoptimize(node, policy.looks);
+  if (bound() > cost_ + policy.most_after * temperature) return false;
+  candidate_.climb(node, policy.looks);
+  candidate_.grow(n_leaves_, &tree_);
+  return true;
+}
+
+// Gives the labels, all of whose leaves were here, to new leaves, with their means as centers.
+// False where a leaf has no weight or the clusters cost so much more.
+bool Chain::take_means(const std::vector<std::int32_t>& leaves,
+                       const std::vector<std::int32_t>& labels, double most_rise) {
+  const Space& space = *problem_.space;
+  const std::int64_t m = space.dimension;
+  // Each mean takes the place of the nearest center that is free.
   std::vector<double> centers = tree_.prices().centers;
   std::vector<std::int32_t> free = labels;
   double saved = 0.0;  // by the new leaves, of the sum of squares of the old
@@ -656,8 +699,9 @@ bool Chain::regrow_with_centers(const Policy& policy, double temperature) {
     for (std::int64_t j = 0; j < m; ++j) square += sum[j] * sum[j];
     saved -= square / sums_.weights[c];
   }
-  for (const Open& part : open) {
-    const Rows& own = *candidate_.nodes()[part.leaf].rows;
+  for (const std::int32_t leaf : leaves) {
+    const Rows& own = *candidate_.nodes()[leaf].rows;
+    steps_ += static_cast<std::int64_t>(own.size()) * m;
     std::vector<double> mean(m, 0.0);
     double weight = 0.0;
     for (const Row row : own) {
@@ -683,19 +727,123 @@ bool Chain::regrow_with_centers(const Policy& policy, double temperature) {
     std::copy(mean.begin(), mean.end(), centers.begin() + free[nearest] * m);
     free.erase(free.begin() + static_cast<std::ptrdiff_t>(nearest));
   }
-  steps_ += n * m;
-  // Where other clusters have leaves here, those grow later.
-  const bool is_whole = candidate_.n_leaves() == before;
-  if (is_whole && -saved > policy.most_temperatures * temperature) return false;
+  if (-saved > most_rise) return false;
   candidate_.reprice(tree_.prices().with(space, centers));
   steps_ += space.n * (m * static_cast<std::int64_t>(labels.size()) / 2 + tree_.prices().k);
-  const auto bound = [&] {  // the surrogate cost is never less than the cost about the means
-    return (candidate_.prices().cheapest + static_cast<double>(candidate_.cost())) * space.unit;
-  };
-  if (bound() > cost_ + policy.most_temperatures * temperature) return false;
-  if (candidate_.n_leaves() < before) grow_here(policy, node, before);
+  return true;
+}
+
+// ---- subtrees of other chains -------------------------------------------------------------------
+
+Donor Chain::donor() const {
+  Donor donor{best_.nodes, std::vector<std::int64_t>(best_.nodes.size(), 0),
+              std::vector<std::int32_t>(problem_.table->n_rows, 0)};
+  std::vector<BinSet> goes_left;
+  for (const Shape::Part& part : donor.nodes)
+    goes_left.push_back(part.left < 0 ? BinSet() : problem_.table->left_of(part.cut));
+  for (const Row row : *rows_) {
+    std::int32_t at = 0;
+    while (donor.nodes[at].left >= 0) {
+      const Shape::Part& part = donor.nodes[at];
+      at = goes_left[at].has(problem_.table->row(row)[part.cut.slot]) ? part.left : part.right;
+    }
+    ++donor.n_rows[at];
+    donor.leaf[row] = at;
+  }
+  for (std::size_t at = donor.nodes.size(); at-- > 0;)
+    if (donor.nodes[at].left >= 0)
+      donor.n_rows[at] = donor.n_rows[donor.nodes[at].left] + donor.n_rows[donor.nodes[at].right];
+  return donor;
+}
+
+// The node of another tree whose rows are most like those of a node: most in common, of those that
+// either has.
+std::int32_t Chain::like(std::int32_t node, const Donor& donor) const {
+  std::vector<std::int64_t> common(donor.nodes.size(), 0);
+  const Rows& rows = *candidate_.nodes()[node].rows;
+  for (const Row row : rows) ++common[donor.leaf[row]];
+  std::int32_t best = 0;
+  double most = -1.0;
+  for (std::size_t at = donor.nodes.size(); at-- > 0;) {
+    const Shape::Part& part = donor.nodes[at];
+    if (part.left >= 0) common[at] = common[part.left] + common[part.right];
+    const double all =
+        static_cast<double>(donor.n_rows[at] + static_cast<std::int64_t>(rows.size()) - common[at]);
+    const double share = static_cast<double>(common[at]) / all;
+    if (share >= most) most = share, best = static_cast<std::int32_t>(at);
+  }
+  return best;
+}
+
+// Cuts a leaf as another tree is cut below a node; returns the new leaves.
+std::vector<std::int32_t> Chain::copy_cuts(std::int32_t node, const Donor& donor,
+                                           std::int32_t from) {
+  std::vector<std::pair<std::int32_t, std::int32_t>> open{{node, from}};
+  std::vector<std::int32_t> leaves;
+  while (!open.empty()) {
+    const auto [here, there] = open.back();
+    open.pop_back();
+    const Shape::Part& part = donor.nodes[there];
+    if (part.left < 0) {
+      leaves.push_back(here);
+    } else if (candidate_.split(here, part.cut)) {
+      const Node& at = candidate_.nodes()[here];
+      open.emplace_back(at.right, part.right);
+      open.emplace_back(at.left, part.left);
+    } else {  // most often all rows are on one side
+      const BinSet goes_left = problem_.table->left_of(part.cut);
+      const Row first = candidate_.nodes()[here].rows->front();
+      const bool is_left = goes_left.has(problem_.table->row(first)[part.cut.slot]);
+      open.emplace_back(here, is_left ? part.left : part.right);
+    }
+  }
+  return leaves;
+}
+
+// Drops the cuts of two leaves that save least until the tree has no more leaves than it may.
+void Chain::prune() {
+  while (candidate_.n_leaves() > n_leaves_) {
+    const auto losses = this->losses();
+    const std::int32_t node = std::min_element(losses.begin(), losses.end())->second;
+    const AnnealingTree::Change before = candidate_.begin_change(node);
+    candidate_.collapse(node);
+    candidate_.end_change(before, -1);
+  }
+}
+
+// Takes the place of a subtree by that of another tree which has most rows in common with it.
+bool Chain::graft(const Policy& policy, double temperature, std::int64_t limit,
+                  std::int64_t limit_after) {
+  if (donors_.empty()) return false;
+  const Donor& donor = *donors_[random_.below(static_cast<std::int64_t>(donors_.size()))];
+  std::int32_t node = pick_node(policy);
+  if (node < 0) return false;
+  const double side = random_.uniform();  // half of the time a child, which may be a leaf
+  if (side < 0.5) {
+    const Node& at = candidate_.nodes()[node];
+    node = side < 0.25 ? at.left : at.right;
+  }
+  const std::int32_t from = like(node, donor);
+  const std::vector<std::int32_t> labels = own_labels(node);
+  const std::size_t n_before = candidate_.leaves_below(node).size();
+  const AnnealingTree::Change before = candidate_.begin_change(node);
+  candidate_.collapse(node);
+  const std::vector<std::int32_t> leaves = copy_cuts(node, donor, from);
+  steps_ += static_cast<std::int64_t>(before.labels.size());
+  if (candidate_.cost() == tree_.cost() && candidate_.n_leaves() == tree_.n_leaves()) return false;
+  if (labels.size() == n_before && leaves.size() == n_before) {
+    if (!take_means(leaves, labels, policy.most_temperatures * temperature)) return false;
+    candidate_.reoptimize(node, policy.looks);
+    candidate_.climb(node, policy.looks);
+    candidate_.grow(n_leaves_, &tree_);
+    return true;
+  }
+  if (candidate_.cost() > limit) return false;
   candidate_.reoptimize(node, policy.looks);
-  if (bound() > cost_ + policy.most_after * temperature) return false;
+  if (candidate_.cost() > limit_after) return false;
+  candidate_.take_sums_above(node, tree_);
+  candidate_.end_change(before, -1);
+  prune();
   candidate_.climb(node, policy.looks);
   candidate_.grow(n_leaves_, &tree_);
   return true;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "annealing_tree.hpp"
@@ -12,8 +13,8 @@ namespace treemeans::annealing {
 // How rounds are made: all that a chain does not decide by itself.
 struct Policy {
   // Chances of the moves: change a feature, regrow anywhere, regrow here, exchange with a child,
-  // move a leaf, relabel a leaf, dissolve a cluster, regrow with new centers.
-  static constexpr int kMoves = 8;
+  // move a leaf, relabel a leaf, dissolve a cluster, graft, regrow with new centers.
+  static constexpr int kMoves = 9;
   double chances[kMoves];
   double hidden_features;     // share of the features that a leaf does not see when it grows again
   double uniform;             // of a node's chance to be changed, as a share of the largest
@@ -59,6 +60,13 @@ struct Shape {
   double cost;  // k-means cost, and prices of the cuts
 };
 
+// The best tree of a chain, and where rows come to in it: other chains take subtrees of it.
+struct Donor {
+  std::vector<Shape::Part> nodes;    // parents first
+  std::vector<std::int64_t> n_rows;  // of each node
+  std::vector<std::int32_t> leaf;    // of each row
+};
+
 class Chain {
  public:
   Chain(const Problem& problem, const Shape& start, std::shared_ptr<const Rows> rows,
@@ -67,6 +75,12 @@ class Chain {
   // Rounds until so many are made, or so many steps.
   void run(const Policy& policy, std::int64_t n_rounds, std::int64_t n_steps, double from,
            double to);
+
+  // Trees that subtrees are taken from.
+  void take_donors(std::vector<std::shared_ptr<const Donor>> donors) {
+    donors_ = std::move(donors);
+  }
+  Donor donor() const;
 
   const Shape& best() const { return best_; }
   double cost() const { return cost_; }
@@ -86,10 +100,18 @@ class Chain {
   bool regrow_here(const Policy& policy, std::int32_t node);
   void grow_here(const Policy& policy, std::int32_t node, std::int32_t n_leaves);
   bool regrow_anywhere(const Policy& policy, std::int32_t node);
+  std::vector<std::pair<std::int64_t, std::int32_t>> losses() const;
   bool move_leaf();
   bool relabel_leaf(const Policy& policy);
   bool dissolve(double most);
+  bool graft(const Policy& policy, double temperature, std::int64_t limit,
+             std::int64_t limit_after);
+  std::int32_t like(std::int32_t node, const Donor& donor) const;
+  std::vector<std::int32_t> copy_cuts(std::int32_t node, const Donor& donor, std::int32_t from);
+  void prune();
   bool regrow_with_centers(const Policy& policy, double temperature);
+  bool take_means(const std::vector<std::int32_t>& leaves, const std::vector<std::int32_t>& labels,
+                  double most_rise);
   std::vector<std::int32_t> own_labels(std::int32_t node) const;
   std::vector<double> directions(const std::vector<std::int32_t>& labels, const Rows& rows);
   double cluster_cost(const AnnealingTree& tree, ClusterSums& sums) const;
@@ -107,6 +129,7 @@ class Chain {
   ClusterSums sums_, candidate_sums_;
   double cost_ = 0.0;
   Shape best_;
+  std::vector<std::shared_ptr<const Donor>> donors_;
   bool finished_ = false;
   std::int64_t rounds_ = 0, steps_ = 0;
   std::vector<std::int64_t> used_;  // rounds that were accepted, by move

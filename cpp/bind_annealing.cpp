@@ -84,6 +84,17 @@ class PyChains {
     });
   }
 
+  // Every chain may take subtrees of the best trees of the others, as these are now.
+  void exchange() {
+    std::vector<std::shared_ptr<const Donor>> donors;
+    for (const auto& chain : chains_) donors.push_back(std::make_shared<Donor>(chain->donor()));
+    for (std::size_t i = 0; i < chains_.size(); ++i) {
+      std::vector<std::shared_ptr<const Donor>> others = donors;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      chains_[i]->take_donors(std::move(others));
+    }
+  }
+
   TreeArrays best(std::int32_t chain) const {
     const Shape& shape = chains_[chain]->best();
     std::vector<std::int32_t> slot, bin, left, right, label;
@@ -127,6 +138,7 @@ void bind_annealing(nb::module_& m) {
            "centers"_a, "seed"_a)
       .def("run", &PyChains::run, "which"_a, "policy"_a, "n_rounds"_a, "n_steps"_a, "start"_a,
            "end"_a, "n_threads"_a)
+      .def("exchange", &PyChains::exchange)
       .def("best", &PyChains::best, "chain"_a)
       .def(
           "best_cost", [](const PyChains& c, std::int32_t i) { return c.at(i).best().cost; },

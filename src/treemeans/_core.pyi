@@ -598,6 +598,8 @@ class AnnealingChains:
         n_threads: int,
     ) -> None:
         """Run some chains, each until ``n_rounds`` rounds or ``n_steps`` steps are made."""
+    def exchange(self) -> None:
+        """Let every chain take subtrees of the best trees that the others have now."""
     def best(
         self, chain: int
     ) -> tuple[

@@ -532,8 +532,8 @@ def test_a_bar_with_the_ratio(monkeypatch):
     starts = [bar.split("from ")[1].strip() for bar in told if "from " in bar]
     assert starts == ["imm", "exgreedy", "emn", "exshallow", "cart", "kauri"]
     bars = told[len(starts) :]
-    assert len(bars) == 2  # a round in each of six chains, and in each of four
-    assert bars[0].split("]")[1].startswith(" 60 % ratio 1.")
+    assert len(bars) == 3  # a round in each of four chains, twice, and in two
+    assert bars[0].split("]")[1].startswith(" 40 % ratio 1.")
     assert bars[-1].split("]")[1].startswith(" 100 % ratio 1.")
     ratios = [float(bar.split("ratio ")[1]) for bar in bars]
     assert ratios[-1] >= models[0].path_["ratio"][-1] - 1e-3

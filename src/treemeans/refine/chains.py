@@ -50,6 +50,9 @@ class _Phase(NamedTuple):
     hot, cold : first and last temperature, as shares of the excess cost per leaf of the best start
     new_centers : share of the rounds that grow a subtree again with centers of its own. They lead
         furthest from a start, and take the most time: late chains change little, and need others
+    grafts : share of the rounds that take a subtree from the best tree of another chain. Trees that
+        were found apart are good in different places
+    n_bins : bins of a feature besides the cuts of the starts. The fewer, the faster the rounds
     """
 
     n_chains: int
@@ -59,15 +62,17 @@ class _Phase(NamedTuple):
     hot: float
     cold: float
     new_centers: float
+    grafts: float
+    n_bins: int
 
 
 _PHASES = (
-    _Phase(6, 6, 0.3, 2048, 2.4, 0.2, 0.3),
-    _Phase(4, 2, 0.65, 4096, 1.6, 0.1, 0.2),
-    _Phase(4, 1, 1.0, math.inf, 0.6, 0.04, 0.08),
+    _Phase(4, 4, 0.4, 2048, 2.4, 0.2, 0.3, 0.1, 31),
+    _Phase(4, 4, 0.8, math.inf, 1.6, 0.1, 0.15, 0.2, 63),
+    _Phase(4, 4, 1.0, math.inf, 0.4, 0.04, 0.08, 0.2, 255),
 )
-"""Which start leads to the best tree shows early, but not before there were some rounds: every base
-tree gets a chain. Fixed, so that the tree does not depend on the number of threads.
+"""The chains stay apart to the end, each from a tree of its own, so that grafts have something to
+bring together. Fixed, so that the tree does not depend on the number of threads.
 
 Tables differ by orders of magnitude in their cost, but what a change can gain is some part of what
 a leaf costs beyond the reference: so temperatures are shares of it."""
@@ -91,7 +96,7 @@ _CHANCES = {
     "relabel a leaf": 0.03,
     "dissolve a cluster": 0.02,
 }
-"""Of the rounds that do not grow a subtree with new centers."""
+"""Of the rounds that neither grow a subtree with new centers nor take one."""
 _HIDDEN_FEATURES = 0.75
 """Share of the features that a leaf does not see when it grows again. If it saw all of them it
 would get the cuts that it had before."""
@@ -112,11 +117,12 @@ _LOOKS = 4
 """Cuts that are chosen again, at most, in a subtree that changed."""
 
 
-def policy(new_centers: float) -> Floats:
-    """How the core makes rounds; ``new_centers`` as in `_Phase`."""
+def policy(new_centers: float, grafts: float) -> Floats:
+    """How the core makes rounds; ``new_centers`` and ``grafts`` as in `_Phase`."""
     return np.array(
         [
-            *(chance * (1.0 - new_centers) for chance in _CHANCES.values()),
+            *(chance * (1.0 - new_centers - grafts) for chance in _CHANCES.values()),
+            grafts,
             new_centers,
             _HIDDEN_FEATURES,
             _UNIFORM,
@@ -150,8 +156,11 @@ class ChainBins:
     has_missing: NDArray[np.uint8]
 
     @classmethod
-    def of(cls, data: TrainingData, trees: Sequence[ThresholdTree]) -> Self:
-        """The bins of the rows with a weight; the cuts of ``trees`` lie between bins."""
+    def of(cls, data: TrainingData, trees: Sequence[ThresholdTree], n_drawn: int) -> Self:
+        """The bins of the rows with a weight; the cuts of ``trees`` lie between bins.
+
+        A feature of more than ``n_drawn`` distinct values has so many bins besides these cuts.
+        """
         rows = data.costs.rows
         weights = np.ones(len(rows)) if data.weights is None else data.weights[rows]
         features, values, edges, columns, missing = [], [], [], [], []
@@ -162,7 +171,7 @@ class ChainBins:
             if len(distinct) < 2:
                 continue
             cuts = np.concatenate([t.threshold[t.feature == feature] for t in trees])
-            own = _edges(column[rows][known[rows]], weights[known[rows]], distinct, cuts)
+            own = _edges(column[rows][known[rows]], weights[known[rows]], distinct, cuts, n_drawn)
             code = np.searchsorted(own, column, side="left")
             code[~known] = len(own) + 1
             features.append(feature)
@@ -191,7 +200,7 @@ class ChainBins:
         return int(np.searchsorted(self.edges[slot], value, side="left"))
 
 
-def _edges(column: Floats, weights: Floats, distinct: Floats, cuts: Floats) -> Floats:
+def _edges(column: Floats, weights: Floats, distinct: Floats, cuts: Floats, n_drawn: int) -> Floats:
     """Thresholds between bins.
 
     Where values are many, half of the bins is drawn by weight and half by the squared distance from
@@ -200,7 +209,7 @@ def _edges(column: Floats, weights: Floats, distinct: Floats, cuts: Floats) -> F
     middles = distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
     # Between neighbouring floats there may be none half way.
     middles = np.where(middles < distinct[1:], middles, distinct[:-1])
-    if len(distinct) <= _MOST_BINS:
+    if len(distinct) <= n_drawn:
         return middles
     at = np.searchsorted(distinct, cuts, side="right") - 1
     given = np.unique(at[(at >= 0) & (at < len(middles))])[: _MOST_BINS // 2]
@@ -210,7 +219,7 @@ def _edges(column: Floats, weights: Floats, distinct: Floats, cuts: Floats) -> F
     share = weight / weight.sum()
     if away.sum() > 0.0:
         share = (share + away / away.sum()) / 2
-    wanted = _MOST_BINS - 1 - len(given)
+    wanted = min(n_drawn, _MOST_BINS - len(given)) - 1
     drawn = np.searchsorted(np.cumsum(share), np.arange(1, wanted + 1) / (wanted + 1))
     chosen = np.union1d(given, np.clip(drawn, 0, len(middles) - 1))
     return np.asarray(middles[chosen])
@@ -250,7 +259,7 @@ def search_chains(
             break
         some = [trees[i % min(phase.n_trees, len(trees))] for i in range(phase.n_chains)]
         rows = small_data(data, phase.coreset_rows, rng)
-        chains = _Chains(some, rows, n_leaves, rng)
+        chains = _Chains(some, rows, n_leaves, phase.n_bins, rng)
         try:
             chains.run(budget, phase, excess)
         except KeyboardInterrupt:
@@ -291,6 +300,7 @@ class _Chains:
         starts: Sequence[CenteredTree],
         data: TrainingData,
         n_leaves: int,
+        n_bins: int,
         rng: np.random.Generator,
     ) -> None:
         self._data = data
@@ -298,7 +308,7 @@ class _Chains:
         self._n_leaves = n_leaves
         self._n_clusters = len(starts[0].centers)
         trees = [start.freeze() for start in starts]
-        self._bins = ChainBins.of(data, trees)
+        self._bins = ChainBins.of(data, trees, n_bins)
         rows = np.asarray(data.cost.rows, dtype=np.float64)  # type: ignore[attr-defined]
         self._mean = np.average(rows, axis=0, weights=data.weights)
         space = np.ascontiguousarray(rows - self._mean)
@@ -355,7 +365,7 @@ class _Chains:
         per_leaf = excess * min(1.0 / self._n_leaves, _MOST_LEAF_SHARE)
         # A cluster of several leaves is seldom in one subtree, so that its center could move alone.
         k = self._n_clusters
-        rules = policy(phase.new_centers * min(1.0, k / self._n_leaves) ** 2)
+        rules = policy(phase.new_centers * min(1.0, k / self._n_leaves) ** 2, phase.grafts)
         budget.begin_chains()
 
         def temperature(done: float) -> float:
@@ -369,6 +379,7 @@ class _Chains:
             short = steps > _MOST_STEPS and rounds > _MOST_ROUNDS
             until = done if short else min(1.0, done + 1.0 / (_EPOCHS * (end - begin)))
             before = self._spent
+            self._chains.exchange()
             self._run_part(
                 rules,
                 n_chains,

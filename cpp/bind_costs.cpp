@@ -151,6 +151,23 @@ Out<std::int32_t> leaf_of_row(In<Row, 1> rows, In<std::int64_t, 1> ends, In<std:
   return found;
 }
 
+// Sums of values by group; one in a group below 0 is passed over.
+Out<std::int64_t> sum_groups(In<std::int64_t, 1> values, In<std::int32_t, 1> groups,
+                             std::size_t n_groups) {
+  if (values.shape(0) != groups.shape(0))
+    throw std::invalid_argument("values and groups do not fit");
+  auto sums = new_array<std::int64_t>({n_groups}, true);
+  nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < values.shape(0); ++i) {
+    const std::int32_t group = groups.data()[i];
+    if (group < 0) continue;
+    if (static_cast<std::size_t>(group) >= n_groups)
+      throw std::invalid_argument("a group is too large");
+    sums.data()[group] += values.data()[i];
+  }
+  return sums;
+}
+
 Out<double> totals_of(In<double, 2> regret, std::optional<In<double, 1>> weights, int n_threads,
                       MaybeIn<double> before) {
   auto totals = new_array<double>({regret.shape(1)}, true);
@@ -255,6 +272,7 @@ void bind_costs(nb::module_& m) {
   m.def("count_pairs", &count_pairs, "groups"_a, "labels"_a, "weights"_a.none(), "n_groups"_a,
         "n_labels"_a);
   m.def("leaf_of_row", &leaf_of_row, "rows"_a, "ends"_a, "leaves"_a, "n"_a);
+  m.def("sum_groups", &sum_groups, "values"_a, "groups"_a, "n_groups"_a);
   m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a,
         "before"_a = nb::none());
   m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,

@@ -249,6 +249,9 @@ def count_pairs(
 def leaf_of_row(
     rows: NDArray[np.int32], ends: NDArray[np.int64], leaves: NDArray[np.int32], n: int
 ) -> NDArray[np.int32]: ...
+def sum_groups(
+    values: NDArray[np.int64], groups: NDArray[np.int32], n_groups: int
+) -> NDArray[np.int64]: ...
 def total_regrets(
     regret: NDArray[np.float64],
     weights: NDArray[np.float64] | None,

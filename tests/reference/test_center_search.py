@@ -6,7 +6,15 @@ from sklearn.datasets import make_blobs
 
 from tests.oracles import kmeans_oracle
 from treemeans import _core
-from treemeans.reference.center_search import _drawn, _swap, rand_index, seed_centers
+from treemeans.reference import center_search
+from treemeans.reference.center_search import (
+    _drawn,
+    _Steps,
+    _swap,
+    _swapped,
+    rand_index,
+    seed_centers,
+)
 from treemeans.reference.lloyd import LloydRows
 from treemeans.rows import as_points
 
@@ -37,6 +45,23 @@ def test_a_swap_is_the_best_of_those_tried(seed):
     tried = _drawn(np.cumsum(costs * weights), np.random.default_rng(seed).random(5))
     expected = kmeans_oracle.best_swap(X, weights, centers, tried)
     assert kmeans_oracle.cost(X, weights, found) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 6])
+def test_swaps_end_when_they_fail(k, monkeypatch):
+    starts = []
+
+    def counted(*arguments):
+        starts.append(_swap(*arguments))
+        return starts[-1]
+
+    monkeypatch.setattr(center_search, "_swap", counted)
+    clusters, labels = make_blobs(120, 3, centers=k, cluster_std=0.01, random_state=0)
+    rows = LloydRows.of(clusters - clusters.mean(axis=0), None, 1e-4)
+    best = rows.run(np.stack([rows.X[labels == c].mean(axis=0) for c in range(k)]), 10)
+    found = _swapped(rows, best, 300, np.random.default_rng(0), _Steps(None))
+    assert len(starts) == min(3, k - 1)
+    assert found.cost == best.cost
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

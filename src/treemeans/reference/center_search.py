@@ -6,8 +6,9 @@ It finds centers of about the cost of ``KMeans(n_init=10)`` on average, in less 
 2. Every start takes a few of Lloyd's rounds. The best few are finished, and so are the centers of
    all starts clustered in turn (Bradley and Fayyad 1998), which join what the starts agree on.
 3. Of the best, one center after another moves to where a costly row is, and stays there if Lloyd's
-   rounds then lead to a lower cost (random swaps, Fränti 2018): starts that share a cluster between
-   two centers, and two clusters under one, are corrected by that, not by more starts.
+   rounds then lead to a lower cost (random swaps, Fränti 2018), until some in a row do not: starts
+   that share a cluster between two centers, and two clusters under one, are corrected by that, not
+   by more starts.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from treemeans.rows import as_points
 _SHORT = 8  # rounds after which starts are compared
 _FINISHED = 3  # starts that are finished
 _POOL_ROUNDS = 100
-_SWAPS = 4
+_SWAPS = 12
+_FAILED_SWAPS = 3  # in a row, after which there are no more
 _SWAP_TRIALS = 5  # rows that are tried as the new place of a center
 _SWAP_ROUNDS = 6  # after which a swap must be about as good as what it came from
 _ABOUT = 1e-4
@@ -180,12 +182,15 @@ def _swapped(
     rows: LloydRows, best: Clustering, max_iter: int, rng: np.random.Generator, steps: _Steps
 ) -> Clustering:
     """Move single centers while that leads to lower costs."""
-    points = as_points(rows.X)
-    for _ in range(min(_SWAPS, len(best.centers) - 1)):
+    points, failed = as_points(rows.X), 0
+    for _ in range(_SWAPS):
+        if failed == min(_FAILED_SWAPS, len(best.centers) - 1):
+            break
         start = _swap(rows, points, best.centers, rng)
         found = rows.run(start, min(_SWAP_ROUNDS, max_iter))
         if found.cost < best.cost * (1.0 + _ABOUT):
             found = rows.run(found.centers, max_iter)
+        failed = 0 if found.cost < best.cost * (1.0 - _SAME) else failed + 1
         best = min(best, steps.done(found), key=_cost)
     return best
 

@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 #include "binning.hpp"
+#include "center_search.hpp"
 #include "distances.hpp"
 #include "exact_sum.hpp"
 #include "points.hpp"
@@ -80,6 +81,45 @@ std::tuple<Out<double>, Out<std::int32_t>> nearest_centers(const Points& points,
   return {base, nearest};
 }
 
+// What k-means++ compares: costs of all rows with each of the centers that are tried, which
+// overwrite the products, and their sums.
+template <class Value>
+Out<double> price_tried_rows(InOut<Value, 2> products, In<Value, 1> norms, In<Value, 1> tried,
+                             std::optional<In<Value, 2>> least, In<double, 1> weights) {
+  const std::size_t m = products.shape(0), n = products.shape(1);
+  const std::size_t n_starts = least ? least->shape(0) : 1;
+  if (norms.shape(0) != n || tried.shape(0) != m || weights.shape(0) != n ||
+      (least && least->shape(1) != n) || n_starts == 0 || m % n_starts != 0)
+    throw std::invalid_argument("products, norms, costs and weights do not fit");
+  auto sums = new_array<double>({m});
+  nb::gil_scoped_release release;
+  price_tried<Value>({static_cast<std::int64_t>(m), static_cast<std::int64_t>(n), products.data(),
+                      norms.data(), tried.data(), least ? least->data() : nullptr,
+                      static_cast<std::int64_t>(n_starts), weights.data()},
+                     sums.data());
+  return sums;
+}
+
+// Sums of the weighted costs of each start up to every row.
+template <class Value>
+Out<double> add_up_costs(In<Value, 2> costs, In<double, 1> weights) {
+  if (weights.shape(0) != costs.shape(1))
+    throw std::invalid_argument("costs and weights do not fit");
+  auto upto = new_array<double>({costs.shape(0), costs.shape(1)});
+  nb::gil_scoped_release release;
+  add_up<Value>(costs.data(), weights.data(), static_cast<std::int64_t>(costs.shape(0)),
+                static_cast<std::int64_t>(costs.shape(1)), upto.data());
+  return upto;
+}
+
+Out<double> second_least_of(In<double, 2> values) {
+  auto second = new_array<double>({values.shape(0)});
+  nb::gil_scoped_release release;
+  second_least(values.data(), static_cast<std::int64_t>(values.shape(0)),
+               static_cast<std::int64_t>(values.shape(1)), second.data());
+  return second;
+}
+
 // Weight of the rows of each group that have each label.
 Out<double> count_pairs(In<std::int32_t, 1> groups, In<std::int32_t, 1> labels,
                         std::optional<In<double, 1>> weights, std::size_t n_groups,
@@ -109,6 +149,23 @@ Out<std::int32_t> leaf_of_row(In<Row, 1> rows, In<std::int64_t, 1> ends, In<std:
   for (std::size_t i = 0; i < ends.shape(0); ++i)
     for (; at < ends.data()[i]; ++at) found.data()[rows.data()[at]] = leaves.data()[i];
   return found;
+}
+
+// Sums of values by group; one in a group below 0 is passed over.
+Out<std::int64_t> sum_groups(In<std::int64_t, 1> values, In<std::int32_t, 1> groups,
+                             std::size_t n_groups) {
+  if (values.shape(0) != groups.shape(0))
+    throw std::invalid_argument("values and groups do not fit");
+  auto sums = new_array<std::int64_t>({n_groups}, true);
+  nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < values.shape(0); ++i) {
+    const std::int32_t group = groups.data()[i];
+    if (group < 0) continue;
+    if (static_cast<std::size_t>(group) >= n_groups)
+      throw std::invalid_argument("a group is too large");
+    sums.data()[group] += values.data()[i];
+  }
+  return sums;
 }
 
 Out<double> totals_of(In<double, 2> regret, std::optional<In<double, 1>> weights, int n_threads,
@@ -205,9 +262,17 @@ void bind_costs(nb::module_& m) {
   m.def("price", &price_points, "points"_a, "centers"_a, "n_threads"_a, "absolute"_a = false);
   m.def("nearest_centers", &nearest_centers, "points"_a, "centers"_a, "n_threads"_a,
         "absolute"_a = false);
+  m.def("price_tried", &price_tried_rows<double>, "products"_a, "norms"_a, "tried"_a,
+        "least"_a.none(), "weights"_a);
+  m.def("price_tried", &price_tried_rows<float>, "products"_a, "norms"_a, "tried"_a,
+        "least"_a.none(), "weights"_a);
+  m.def("add_up", &add_up_costs<double>, "costs"_a, "weights"_a);
+  m.def("add_up", &add_up_costs<float>, "costs"_a, "weights"_a);
+  m.def("second_least", &second_least_of, "values"_a);
   m.def("count_pairs", &count_pairs, "groups"_a, "labels"_a, "weights"_a.none(), "n_groups"_a,
         "n_labels"_a);
   m.def("leaf_of_row", &leaf_of_row, "rows"_a, "ends"_a, "leaves"_a, "n"_a);
+  m.def("sum_groups", &sum_groups, "values"_a, "groups"_a, "n_groups"_a);
   m.def("total_regrets", &totals_of, "regret"_a, "weights"_a.none(), "n_threads"_a,
         "before"_a = nb::none());
   m.def("to_fixed", &fix, "values"_a, "weights"_a.none(), "whole_weights"_a, "scale"_a,

@@ -1,7 +1,7 @@
 """Types of the compiled kernels. Arrays are borrowed for the call, or for the object's life."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,6 +192,24 @@ def price(
 def nearest_centers(
     points: Points, centers: NDArray[np.float64], n_threads: int, absolute: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
+def price_tried(
+    products: NDArray[np.floating[Any]],
+    norms: NDArray[np.floating[Any]],
+    tried: NDArray[np.floating[Any]],
+    least: NDArray[np.floating[Any]] | None,
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Sums of what all rows cost with each row that is tried as a center.
+
+    products : (m, n), of the rows tried with all rows; the costs overwrite them
+    norms, tried : (n,) and (m,), squared lengths of all rows and of those tried
+    least : (n_starts, n), what rows cost before, in the order of the rows tried; None: no limit
+    """
+
+def add_up(costs: NDArray[np.floating[Any]], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sums of weighted costs along each row, as of ``np.cumsum``."""
+
+def second_least(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def kmeans_cost(
     rows: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -231,6 +249,9 @@ def count_pairs(
 def leaf_of_row(
     rows: NDArray[np.int32], ends: NDArray[np.int64], leaves: NDArray[np.int32], n: int
 ) -> NDArray[np.int32]: ...
+def sum_groups(
+    values: NDArray[np.int64], groups: NDArray[np.int32], n_groups: int
+) -> NDArray[np.int64]: ...
 def total_regrets(
     regret: NDArray[np.float64],
     weights: NDArray[np.float64] | None,

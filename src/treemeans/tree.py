@@ -189,15 +189,19 @@ class ThresholdTree:
         """Number of clusters the leaves can be labelled with."""
         return int(self.costs.shape[1])
 
-    @property
+    @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
         """For each node, whether it is a leaf."""
-        return np.asarray(self.feature == _NO_FEATURE)
+        found = np.asarray(self.feature == _NO_FEATURE)
+        found.flags.writeable = False
+        return found
 
-    @property
+    @cached_property
     def leaves(self) -> NDArray[np.intp]:
         """Node numbers of the leaves."""
-        return np.flatnonzero(self.is_leaf)
+        found = np.flatnonzero(self.is_leaf)
+        found.flags.writeable = False
+        return found
 
     @property
     def depth(self) -> NDArray[np.int32]:

@@ -254,7 +254,7 @@ class TreeEstimator(TreeModel):
             found["warnings"] = look_in_passing(
                 data.cost.rows, data.weights, reference.centers, given=reference.given
             )
-        result = replace(result, tree=tree.with_gap(seen.gap), short=short, **found)
+        result = result.changed(tree=tree.with_gap(seen.gap), short=short, **found)
         self._fit_result = result.read_as(columns)
         self._set_fitted_attributes(tree.n_leaves)
         self._show_warnings()

@@ -143,9 +143,9 @@ class KMeansCost(Cost):
     def _some_rows(self) -> tuple[NDArray[np.bool_], Floats]:
         """Columns in which every value is stored, and these columns of a few rows."""
         full = _core.full_columns(self.points)
-        n = self.rows.shape[0]
-        rows = np.arange(n) if self.weights is None else np.flatnonzero(self.weights)
-        some = self.rows[rows[:: max(1, len(rows) // _SOME_ROWS)][:_SOME_ROWS]]
+        rows = range(self.rows.shape[0])
+        there = rows if self.weights is None else np.flatnonzero(self.weights)
+        some = self.rows[np.array(there[:: max(1, len(there) // _SOME_ROWS)][:_SOME_ROWS])]
         if sparse.issparse(some):
             some = some.tocsc()[:, np.flatnonzero(full)].toarray()
         return full, np.asarray(some, dtype=np.float64)

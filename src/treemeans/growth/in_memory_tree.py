@@ -203,7 +203,8 @@ class InMemoryTree(GrowingTree):
         """Weight of the rows of each node, or of some of them."""
         values = np.ones(self.table.n_rows, dtype=np.int64)
         values = values if self.weights is None else self.weights
-        return self._sum_by_node(values if members is None else np.where(members, values, 0))
+        values = values if members is None else np.where(members, values, 0)
+        return self._sum_by_node(values, self.leaf_of_row())
 
     def as_expanded(self) -> ThresholdTree:
         """The tree with the labels it ends with: if no cut was added, those of its base tree."""
@@ -212,10 +213,11 @@ class InMemoryTree(GrowingTree):
             return tree
         return replace(tree, label=self.base_labels)
 
-    def freeze(self) -> ThresholdTree:
-        """The tree as it is now."""
+    def freeze(self, leaf_of_row: NDArray[np.int32] | None = None) -> ThresholdTree:
+        """The tree as it is now; ``leaf_of_row``: if it is known."""
+        leaf_of_row = self.leaf_of_row() if leaf_of_row is None else leaf_of_row
         base, weights, regrets = self.costs.base, self.costs.weights, self.costs.regrets
-        least = base.to_float(self._sum_by_node(base.values))
+        least = base.to_float(self._sum_by_node(base.values, leaf_of_row))
         return ThresholdTree.consistent(
             feature=self.feature,
             threshold=self.threshold,
@@ -225,7 +227,7 @@ class InMemoryTree(GrowingTree):
             n_features=self.table.n_features,
             weight=np.diff(self._slice)[:, 0].astype(np.float64)
             if weights is None
-            else weights.to_float(self._sum_by_node(weights.values)),
+            else weights.to_float(self._sum_by_node(weights.values, leaf_of_row)),
             costs=node_costs(least, regrets.to_float(np.array(self.totals))),
             growth=self.growth,
             **split_arrays(self.missing_left, self.categories),
@@ -248,13 +250,12 @@ class InMemoryTree(GrowingTree):
     def _sum(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
         return self.sum_of(self.costs, rows)
 
-    def _sum_by_node(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sum of a column over the rows of each node."""
-        column, sums = values.reshape(-1, 1), np.zeros(self.n_nodes, dtype=np.int64)
+    def _sum_by_node(
+        self, values: NDArray[np.int64], leaf_of_row: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        """Sum of a column over the rows of each node, read in the order of the table."""
+        sums = _core.sum_groups(values, leaf_of_row, self.n_nodes).tolist()
         for node in range(self.n_nodes - 1, -1, -1):  # children come after their parent
-            left, right = self.left[node], self.right[node]
-            if left >= 0:
-                sums[node] = sums[left] + sums[right]
-            elif not self.is_empty(node):
-                sums[node] = _core.sum_regrets(column, self.rows(node), self.n_threads)[0]
-        return sums
+            if self.left[node] >= 0:
+                sums[node] = sums[self.left[node]] + sums[self.right[node]]
+        return np.array(sums, dtype=np.int64)

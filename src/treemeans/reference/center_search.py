@@ -6,8 +6,9 @@ It finds centers of about the cost of ``KMeans(n_init=10)`` on average, in less 
 2. Every start takes a few of Lloyd's rounds. The best few are finished, and so are the centers of
    all starts clustered in turn (Bradley and Fayyad 1998), which join what the starts agree on.
 3. Of the best, one center after another moves to where a costly row is, and stays there if Lloyd's
-   rounds then lead to a lower cost (random swaps, Fränti 2018): starts that share a cluster between
-   two centers, and two clusters under one, are corrected by that, not by more starts.
+   rounds then lead to a lower cost (random swaps, Fränti 2018), until some in a row do not: starts
+   that share a cluster between two centers, and two clusters under one, are corrected by that, not
+   by more starts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from treemeans import _core
@@ -28,7 +30,8 @@ from treemeans.rows import as_points
 _SHORT = 8  # rounds after which starts are compared
 _FINISHED = 3  # starts that are finished
 _POOL_ROUNDS = 100
-_SWAPS = 4
+_SWAPS = 12
+_FAILED_SWAPS = 3  # in a row, after which there are no more
 _SWAP_TRIALS = 5  # rows that are tried as the new place of a center
 _SWAP_ROUNDS = 6  # after which a swap must be about as good as what it came from
 _ABOUT = 1e-4
@@ -134,26 +137,28 @@ def seed_centers(
     X, weights = rows.X, rows.weights.astype(np.float64)
     n, trials = X.shape[0], 2 + int(np.log(n_clusters))
     norms = row_norms(X, squared=True)
+    # Kept from center to center: fresh memory of this size costs the system as much as the sums.
+    products = None if sparse.issparse(X) else np.empty((n_starts * trials, n), dtype=X.dtype)
 
-    def squared_distances(chosen: NDArray[np.intp]) -> Floats:
-        distances: Floats = safe_sparse_dot(X[chosen], X.T, dense_output=True)
-        distances *= -2.0
-        distances += norms
-        distances += norms[chosen][:, None]
-        return np.maximum(distances, 0.0, out=distances)
+    def price(tried: NDArray[np.intp], least: Floats | None) -> tuple[Floats, Floats]:
+        """What rows cost once the tried ones are centers, and the sums."""
+        if products is None:
+            costs = np.ascontiguousarray(safe_sparse_dot(X[tried], X.T, dense_output=True))
+        else:
+            costs = np.matmul(X[tried], X.T, out=products[: len(tried)])
+        return costs, _core.price_tried(costs, norms, norms[tried], least, weights)
 
     seeds = np.empty((n_starts, n_clusters), dtype=np.intp)
     seeds[:, 0] = _drawn(np.cumsum(weights), rng.random(n_starts))
-    least = squared_distances(seeds[:, 0])
+    least = np.array(price(seeds[:, 0], None)[0])
     every = np.arange(n_starts)
     for j in range(1, n_clusters):
-        upto = np.cumsum(least * weights, axis=1)
+        upto = _core.add_up(least, weights)
         draws = rng.random((n_starts, trials))
         tried = np.stack([_drawn(*each) for each in zip(upto, draws, strict=True)])
-        costs = squared_distances(tried.ravel()).reshape(n_starts, trials, n)
-        np.minimum(costs, least[:, None, :], out=costs)
-        best = (costs @ weights).argmin(axis=1)
-        least, seeds[:, j] = costs[every, best], tried[every, best]
+        costs, sums = price(tried.ravel(), least)
+        best = sums.reshape(n_starts, trials).argmin(axis=1)
+        least, seeds[:, j] = costs[every * trials + best], tried[every, best]
     return seeds
 
 
@@ -177,12 +182,15 @@ def _swapped(
     rows: LloydRows, best: Clustering, max_iter: int, rng: np.random.Generator, steps: _Steps
 ) -> Clustering:
     """Move single centers while that leads to lower costs."""
-    points = as_points(rows.X)
-    for _ in range(min(_SWAPS, len(best.centers) - 1)):
+    points, failed = as_points(rows.X), 0
+    for _ in range(_SWAPS):
+        if failed == min(_FAILED_SWAPS, len(best.centers) - 1):
+            break
         start = _swap(rows, points, best.centers, rng)
         found = rows.run(start, min(_SWAP_ROUNDS, max_iter))
         if found.cost < best.cost * (1.0 + _ABOUT):
             found = rows.run(found.centers, max_iter)
+        failed = 0 if found.cost < best.cost * (1.0 - _SAME) else failed + 1
         best = min(best, steps.done(found), key=_cost)
     return best
 
@@ -193,7 +201,7 @@ def _swap(
     """Centers of which one is taken away and a row put in its place, so that this costs least."""
     weights = rows.weights.astype(np.float64)
     cost, nearest, regrets = _core.price(points, np.asarray(centers, dtype=np.float64), 1)
-    without = cost + np.partition(regrets, 1, axis=1)[:, 1]  # cost of the second nearest center
+    without = cost + _core.second_least(regrets)  # cost of the second nearest center
     tried = _drawn(np.cumsum(cost * weights), rng.random(_SWAP_TRIALS))
     new = np.asarray(rows.rows(tried), dtype=np.float64)
     base, _, more = _core.price(points, new, 1)

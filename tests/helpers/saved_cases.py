@@ -141,6 +141,9 @@ CASES = {
     "short": lambda: _of_shop(round_thresholds=True),
     "sparse": lambda: _of_iris(X=sparse.csr_array(IRIS)),
     "sparse pipeline": _sparse_pipeline,
+    "medians": lambda: _of_iris(cost="kmedians", reference=None, random_state=0),
+    "directions": lambda: _of_iris(cost="cosine", reference=None, random_state=0),
+    "labels": lambda: _of_iris(cost="labels", reference=load_iris().target),
 }
 
 

@@ -27,9 +27,9 @@ from tests.helpers.saved_cases import (
     in_pipeline,
     mixed_customers,
 )
-from treemeans import ExKMC, baselines, load
+from treemeans import ExKMC, ThresholdTree, baselines, load
 from treemeans.model_file.save_load import ModelFileError
-from treemeans.model_file.saved_sizes import Sizes
+from treemeans.model_file.saved_sizes import Sizes, SizeStep, _Walk
 from treemeans.renamed_parameters import DEPRECATED, RENAMED
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("model-v*.json"))
@@ -83,6 +83,9 @@ def test_distances_and_scores(name, tmp_path):
         for ask in (again.transform, again.score):
             with pytest.raises(ValueError, match="does not hold the reference's pipeline: ask"):
                 ask(X)
+    elif name == "labels":
+        with pytest.raises(ValueError, match="The costs of other rows are not known"):
+            again.score(X)
     else:
         np.testing.assert_array_equal(again.transform(X), model.transform(X))
         assert again.score(X) == model.score(X)
@@ -123,6 +126,33 @@ def test_sizes_are_steps_and_so_linear_in_the_leaves(tmp_path):
         again = load(saved(model, tmp_path))
         for n_leaves in range(40, model.n_leaves_, 20):
             assert again.with_leaves(n_leaves).tree_ == model.with_leaves(n_leaves).tree_
+
+
+def test_a_step_that_leaves_a_cut_without_its_parent_is_refused():
+    tree = ThresholdTree(
+        [0, 1, 2, -1, -1, 3, -1, -1, -1],
+        [0.0, 0.0, 0.0, np.nan, np.nan, 0.0, np.nan, np.nan, np.nan],
+        [1, 3, 5, -1, -1, 7, -1, -1, -1],
+        [2, 4, 6, -1, -1, 8, -1, -1, -1],
+        [0, 0, 1, 0, 1, 0, 1, 0, 1],
+        4,
+    )
+
+    def step(cut, uncut=()):
+        none = np.empty(0, np.int32)
+        return SizeStep(np.array(cut), np.array(uncut, dtype=np.int32), none, none)
+
+    def leads_to_4(*last):
+        walk = _Walk(tree)
+        assert walk.leads_to(3, step([0, 2]))
+        return walk.leads_to(4, step(*last))
+
+    assert leads_to_4([5])
+    assert leads_to_4([1])
+    assert not leads_to_4([5, 1])  # five leaves
+    assert not leads_to_4([5, 1], [2])  # 5 is below 2
+    assert not leads_to_4([3])  # a leaf
+    assert not leads_to_4([2])  # cut already
 
 
 def test_what_is_done_with_a_loaded_model(tmp_path):

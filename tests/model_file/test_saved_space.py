@@ -147,3 +147,18 @@ def test_histograms_that_are_wrong_in_one_place(change, reason, tmp_path):
     (tmp_path / "model.json").write_text(json.dumps(document))
     with pytest.raises(ModelFileError, match=reason):
         load(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("scaler", [RobustScaler(), StandardScaler()], ids=["median", "mean"])
+def test_medians_are_rounded_because_they_are_values_of_rows(scaler, tmp_path):
+    X = np.random.default_rng(0).normal(size=(101, 2))
+    reference = make_pipeline(scaler, KMeans(3, n_init=1, random_state=0))
+    ExKMC(3, reference=reference).fit(X).save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    shift = [view["shift"] for view in document["reference"]["space"]]
+    if isinstance(scaler, StandardScaler):
+        assert shift == X.mean(axis=0).tolist()
+    else:
+        median, spread = np.median(X, axis=0), np.subtract(*np.percentile(X, [75, 25], axis=0))
+        assert not np.isin(shift, X).any()
+        assert (np.abs(shift - median) <= 1e-4 * spread).all()

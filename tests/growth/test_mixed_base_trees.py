@@ -85,9 +85,9 @@ def _search(X, categorical, centers, weights, limits=None):
     return search, growing
 
 
-@pytest.mark.parametrize("n", [8, 25, 700])
-def test_thresholds_beside_missing_values_make_the_fewest_mistakes(n):
-    """700 different values are more than there are bins."""
+@pytest.mark.parametrize(("n", "least"), [(8, 1), (8, 3), (25, 1), (25, 8), (700, 1), (700, 250)])
+def test_thresholds_beside_missing_values_make_the_fewest_mistakes(n, least):
+    """700 different values are more than there are bins. ``least``: weight of a leaf."""
     rng = np.random.default_rng(n)
     n_found = 0
     for case in range(400 if n < 100 else 15):
@@ -96,7 +96,8 @@ def test_thresholds_beside_missing_values_make_the_fewest_mistakes(n):
         values[0] = np.nan  # else it is a column like others
         centers = rng.normal(size=(int(rng.integers(2, 5)), 2))
         weights = rng.integers(1, 5, n).astype(float) if case % 2 else None
-        search, growing = _search(values[:, None], [False], centers, weights)
+        limits = Limits(min_samples_leaf=least)
+        search, growing = _search(values[:, None], [False], centers, weights, limits)
         if not growing.table.bins.mixed:
             continue
         nearest = growing.costs.nearest
@@ -106,7 +107,9 @@ def test_thresholds_beside_missing_values_make_the_fewest_mistakes(n):
         place = search._mixed._columns[0].place
         counted = np.ones(n, dtype=int) if growing.weights is None else growing.weights
         number = np.searchsorted(members, nearest)
-        best = oracle.least_mistakes(values, False, number, counted, place[members])
+        unit = 1 if weights is None else counted[0] / weights[0]
+        wanted = least * unit if least > 1 else 0
+        best = oracle.least_mistakes(values, False, number, counted, place[members], wanted)
         cut = search.cut(0, members.astype(np.intp))
         if cut is None:
             assert best is None
@@ -118,7 +121,7 @@ def test_thresholds_beside_missing_values_make_the_fewest_mistakes(n):
         assert np.array_equal(centers_left, search.centers_left(cut)[members])
         parted = split.goes_left(values) != centers_left[number]
         assert int(counted[parted].sum()) == best
-    assert n_found > (100 if n < 100 else 10)
+    assert n_found > (100 if n < 100 else 5)
 
 
 def _customers(n=600, seed=0):

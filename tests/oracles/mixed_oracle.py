@@ -54,10 +54,11 @@ def surrogate(regrets):
     return lambda left: int(regrets[left].sum(axis=0).min() + regrets[~left].sum(axis=0).min())
 
 
-def least_mistakes(values, categorical, center, counted, place):
+def least_mistakes(values, categorical, center, counted, place, least=0):
     """The fewest rows that a cut parts from their center, if it has a center on either side.
 
-    ``place``: of each center, a category or a number; NaN where values are missing.
+    ``place``: of each center, a category or a number; NaN where values are missing. ``least``:
+    weight of the rows that either side must have.
     """
     best = None
     has_missing = np.isnan(values).any() or np.isnan(place).any()
@@ -66,6 +67,8 @@ def least_mistakes(values, categorical, center, counted, place):
     for split in splits_of(np.append(known, np.nan) if has_missing else known, categorical):
         left, centers = split.goes_left(values), split.goes_left(place)
         if centers.all() or not centers.any():
+            continue
+        if min(counted[left].sum(), counted[~left].sum()) < least:
             continue
         mistakes = int(counted[left != centers[center]].sum())
         best = mistakes if best is None else min(best, mistakes)

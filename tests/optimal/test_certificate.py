@@ -6,6 +6,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import treemeans
+from tests.helpers.training_data import data_of, price_rows
 from tests.oracles.optimal_oracle import AllTrees, cheapest_center, squared_deviation
 from treemeans import ExKMC
 from treemeans.optimal import prove as prove_module
@@ -202,6 +203,13 @@ def test_odd_tables(sparse):
         assert proof.is_optimal
         if k == 3:
             assert proof.cost == pytest.approx(0.0, abs=1e-12)
+
+
+def test_means_of_rows_that_are_too_far_apart_are_not_proven(iris):
+    centers = iris[:3]
+    data = data_of(iris, centers, costs=price_rows(iris, centers))
+    assert ExactSolver.to_means(data, iris * 1e100).unit < np.inf
+    assert ExactSolver.to_means(data, iris * 1e200) is None
 
 
 def test_sentences():

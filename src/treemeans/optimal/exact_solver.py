@@ -103,20 +103,26 @@ class ExactSolver:
         return cls(solver, columns, data.table.n_features, costs.regrets.unit, costs.cheapest)
 
     @classmethod
-    def to_means(cls, data: TrainingData, points: NDArray[np.float64]) -> ExactSolver:
-        """The solver for the cost of every leaf to its own mean, in the space of ``points``."""
+    def to_means(cls, data: TrainingData, points: NDArray[np.float64]) -> ExactSolver | None:
+        """The solver for the cost of every leaf to its own mean, in the space of ``points``.
+
+        None where the cost of a leaf may be above the largest float.
+        """
         costs = data.costs
         columns, prices = _ranked(data, costs), data.limits.feature_costs
         rows = points[costs.rows]
         weights = np.ones(len(rows)) if data.weights is None else data.weights[costs.rows]
-        centered = rows - np.average(rows, axis=0, weights=weights)
+        from_first = rows - rows[0]  # exactly zero in a column of one value
+        centered = from_first - np.average(from_first, axis=0, weights=weights)
         # The kernel squares sums: by powers of two they are kept near 1, where no square overflows.
         scale = _power_below(float(weights.sum()))
         length = _power_below(float(np.abs(centered).max(initial=0.0)))
         # Costs of values that are smaller still are zero, but their unit must not be.
         length = max(length, math.ldexp(1.0, (-1000 - math.frexp(scale)[1]) // 2))
-        weights, centered = weights / scale, centered / length
         unit = scale * length * length
+        if not math.isfinite(unit):
+            return None
+        weights, centered = weights / scale, centered / length
         squares = weights * np.einsum("ij,ij->i", centered, centered)
         dimension = rows.shape[1]
         sums = np.zeros((len(rows), 4 + -(-dimension // 4) * 4))

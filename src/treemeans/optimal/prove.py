@@ -149,9 +149,10 @@ def prove(
         part = budget.part(_MEANS_SHARE)
         means = _prove_means(data, points, refined, centers, n_leaves, part)
         budget.add(part)
-        if means.certificate.is_optimal or budget.status != "optimal":
-            return means
-        refined, centers, _ = means
+        if means is not None:
+            if means.certificate.is_optimal or budget.status != "optimal":
+                return means
+            refined, centers, _ = means
     fixed = _prove_own_centers(data, refined.as_expanded(), centers, n_leaves, budget)
     return fixed if means is None or fixed.certificate.is_optimal else means
 
@@ -224,10 +225,15 @@ def _prove_means(
     centers: NDArray[np.float64],
     n_leaves: int,
     budget: ProofBudget,
-) -> ProvenTree:
-    """Prove the k-means cost of a tree in which every leaf is a cluster."""
-    start = refined.as_expanded()
+) -> ProvenTree | None:
+    """Prove the k-means cost of a tree in which every leaf is a cluster.
+
+    None where costs may be above the largest float.
+    """
     solver = ExactSolver.to_means(data, points)
+    if solver is None:
+        return None
+    start = refined.as_expanded()
     tree, upper = refined, _kmeans_cost(data, start, start.label) / solver.unit
     lower, better = _raise_bound(
         solver, upper, n_leaves, data.limits.max_depth, budget, whole=False

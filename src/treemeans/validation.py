@@ -26,6 +26,10 @@ from treemeans.warning_level import depth_in_package
 
 _WIDEST_PROOF = 1e15  # largest by smallest weight
 _SMALLEST_WEIGHT = 1e-300
+_SMALLEST32, _LARGEST32 = (
+    1e-8,
+    1e37,
+)  # value, and sum of squares, that floats of 32 bits are enough for
 REFINEMENTS = ("none", "local", "search", "optimal")
 REFERENCES = ("fast", "kmeans")
 COSTS = ("auto", *(kind for kind in COST_KINDS if kind not in ("mixture", "table")))
@@ -362,6 +366,17 @@ def check_not_tiny(X: Any) -> None:
     some = X[:: max(1, X.shape[0] // 32)]
     if 0.0 < _largest(some) < SMALLEST and _largest(X) < SMALLEST:
         raise ValueError(TOO_SMALL)
+
+
+def with_room_for_squares(X: Any) -> Any:
+    """The rows; in 64 bits if sums of their squares overflow, or lose digits, in the 32 they have."""
+    if X.dtype != np.float32:
+        return X
+    largest = _largest(X)
+    n_values = X.nnz if sparse.issparse(X) else X.size
+    if largest == 0.0 or (largest > _SMALLEST32 and largest**2 * n_values < _LARGEST32):
+        return X
+    return X.astype(np.float64)
 
 
 def _largest(X: Any) -> float:

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.helpers.plain_numpy import squared_distances
-from treemeans import FastKMeans
+from treemeans import ExKMC, FastKMeans
 from treemeans.reference import cluster_table, lloyd
 
 IRIS = load_iris().data
@@ -141,6 +141,22 @@ def test_an_offset_costs_no_digits(kind, dtype):
     assert inertia(near, model.cluster_centers_ - 1e5) == pytest.approx(
         expected.inertia_, rel=1e-4 if dtype == np.float64 else 1e-2
     )
+
+
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("exponent", [-120, -80, -40, 58, 63, 100])
+def test_squares_that_32_bits_do_not_hold(kind, exponent):
+    near = BLOBS[:500].round(1).astype(np.float32)
+    far = kind(np.ldexp(near, exponent))
+    expected = FastKMeans(12, random_state=0).fit(near)
+    model = FastKMeans(12, random_state=0).fit(far)
+    assert adjusted_rand_score(model.labels_, expected.labels_) > 0.99
+    for reference in ("kmeans", "fast"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            model = ExKMC(12, reference=reference, random_state=0).fit(far)
+        found = np.ldexp(model.reference_inertia_, -2 * exponent)
+        assert found == pytest.approx(expected.inertia_, rel=0.05)
 
 
 @pytest.mark.parametrize("n_distinct", [1, 2, 5])

@@ -36,6 +36,7 @@ from treemeans.reference.center_search import (
 from treemeans.reference.distinct_rows import distinct_rows
 from treemeans.reference.lloyd import Clustering, Floats, LloydRows
 from treemeans.rows import as_points
+from treemeans.validation import with_room_for_squares
 
 _CORESET_ROWS = 1 << 15
 _CORESET_VALUES = 1 << 24
@@ -134,15 +135,14 @@ def _searched_rows(
 
 def near_origin(X: Any) -> tuple[Any, Floats | float]:
     """The rows moved to the origin if they are far from it, C-ordered; and by how much."""
+    X = with_room_for_squares(X)
     if sparse.issparse(X):
         return _without_offset(X)
     rows = np.ascontiguousarray(X)  # in other orders sums are rounded in other ways
     with np.errstate(over="ignore"):
         total = 4.0 * float(row_norms(rows, squared=True).sum(dtype=np.float64))
     if not math.isfinite(total):
-        if X.dtype == np.float64:
-            raise ValueError(TOO_LARGE)
-        return near_origin(X.astype(np.float64))
+        raise ValueError(TOO_LARGE)
     mean = rows.mean(axis=0)
     spread = total / (4.0 * len(rows)) - float(mean @ mean)
     if float(mean @ mean) <= _OFFSET[rows.itemsize] ** 2 * spread:

@@ -44,6 +44,7 @@ from treemeans.validation import (
     DEFAULT_CLUSTERS,
     check_enough_rows,
     check_not_tiny,
+    with_room_for_squares,
     is_named_reference,
 )
 
@@ -117,7 +118,7 @@ def fit_reference(
     if is_named:
         check_not_tiny(X)
         with config_context(assume_finite=True):  # the caller has looked
-            reference.fit(X, sample_weight=sample_weight)
+            reference.fit(with_room_for_squares(X), sample_weight=sample_weight)
         return ready_reference(reference, n_clusters, X, raw, False, cost, noise)
     if not hasattr(reference, "fit"):
         _refuse_costs(reference, X)

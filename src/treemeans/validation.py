@@ -369,7 +369,7 @@ def check_not_tiny(X: Any) -> None:
 
 
 def with_room_for_squares(X: Any) -> Any:
-    """The rows; in 64 bits if sums of their squares overflow, or lose digits, in the 32 they have."""
+    """The rows; in 64 bits if sums of their squares overflow, or lose digits, in 32."""
     if X.dtype != np.float32:
         return X
     largest = _largest(X)

@@ -44,8 +44,8 @@ from treemeans.validation import (
     DEFAULT_CLUSTERS,
     check_enough_rows,
     check_not_tiny,
-    with_room_for_squares,
     is_named_reference,
+    with_room_for_squares,
 )
 
 _OWN_NAMES = {"KMedians": KMEDIANS, "SphericalKMeans": "spherical k-means"}

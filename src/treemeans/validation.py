@@ -26,10 +26,8 @@ from treemeans.warning_level import depth_in_package
 
 _WIDEST_PROOF = 1e15  # largest by smallest weight
 _SMALLEST_WEIGHT = 1e-300
-_SMALLEST32, _LARGEST32 = (
-    1e-8,
-    1e37,
-)  # value, and sum of squares, that floats of 32 bits are enough for
+_SMALLEST32, _LARGEST32 = 1e-8, 1e37
+"""Value, and sum of squares, that floats of 32 bits are enough for."""
 REFINEMENTS = ("none", "local", "search", "optimal")
 REFERENCES = ("fast", "kmeans")
 COSTS = ("auto", *(kind for kind in COST_KINDS if kind not in ("mixture", "table")))
